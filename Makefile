@@ -1,0 +1,61 @@
+# make demo   tracks the faces of a public clip      make test       every test
+# make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
+
+TAGS    := gocv xnnpack
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X facetrack/internal/version.commit=$(VERSION)
+PROGRAMS := capture detect landmarks tracker lsl-out facetrack
+PACKAGES := ./...
+# The parts where several goroutines or processes share memory; OpenCV is left out, race knows nothing of it.
+RACE    := ./gpuring/... ./ipc/... ./lsl/... ./internal/... ./track/...
+
+.PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e fmt clean
+
+all: build
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@mkdir -p bin
+	go build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(PROGRAMS))
+
+demo: build
+	@scripts/demo.sh
+
+bench-cpu: build
+	@scripts/bench-cpu.sh
+
+test: vet lint unit race fuzz e2e
+
+vet: setup
+	go vet $(PACKAGES)
+	go vet -tags '$(TAGS)' $(PACKAGES)
+
+lint: bin/golangci-lint
+	bin/golangci-lint run
+
+bin/golangci-lint: scripts/tools/go.mod
+	@mkdir -p bin
+	cd scripts/tools && go build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# With Go alone, then with the native libraries.
+unit: setup
+	go test $(PACKAGES)
+	go test -tags '$(TAGS)' ./infer/... ./vision/... ./internal/source/... ./internal/models/...
+
+race:
+	go test -race $(RACE)
+
+# The committed corpora, and a few seconds of new inputs for each target.
+fuzz:
+	@scripts/fuzz.sh
+
+e2e: build
+	FACETRACK_BIN=$(CURDIR)/bin/facetrack go test -count=1 -tags e2e -timeout 12m ./test/e2e/...
+
+fmt:
+	gofmt -w .
+
+clean:
+	rm -rf bin

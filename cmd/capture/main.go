@@ -1,0 +1,10 @@
+// Command capture is the capture stage of facetrack as a process of its own; see package internal/stage.
+package main
+
+import (
+	"os"
+
+	"facetrack/internal/app"
+)
+
+func main() { os.Exit(app.StageMain("capture", os.Args[1:])) }

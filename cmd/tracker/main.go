@@ -1,0 +1,10 @@
+// Command tracker is the tracker stage of facetrack as a process of its own; see package internal/stage.
+package main
+
+import (
+	"os"
+
+	"facetrack/internal/app"
+)
+
+func main() { os.Exit(app.StageMain("tracker", os.Args[1:])) }

@@ -1,0 +1,71 @@
+package gpuring
+
+// Ticket names one frame in one slot; it is what a frame message carries.
+type Ticket struct {
+	RingID     string `json:"ring"`
+	Slot       int    `json:"slot"`
+	Generation uint64 `json:"generation"` // of the slot: even, and never the same twice in one ring
+	Seq        uint64 `json:"seq"`
+}
+
+// View is where a frame's pixels are; exactly one field is set.
+type View struct {
+	Host   []byte // Geometry.FrameBytes long; a reader's view is read-only memory
+	Device uint64 // CUDA device address
+}
+
+// Writer is the one process that fills a ring. Its methods may be called from several goroutines;
+// none ever waits for a reader.
+type Writer interface {
+	// ID returns "<rig>/<camera>/<generation>", different for every ring.
+	ID() string
+	// Generation returns the ring's generation, one more than that of a writer that died before.
+	Generation() uint64
+	Geometry() Geometry
+	// Begin claims the free slot that was written longest ago. ErrNoFreeSlot when readers or other claims have
+	// all slots, ErrClosed after Close.
+	Begin() (Claim, error)
+	// NextSeq takes the next gap-free sequence number, from 0, also for a frame that is then dropped.
+	// A writer that takes over from a dead one goes on with its numbers.
+	NextSeq() uint64
+	// SetPosition stores the source position (frames read), for a writer that takes over.
+	SetPosition(frames int64)
+	Position() int64
+	Readers() []ReaderInfo
+	Stats() Stats
+	// Descriptor returns what another process needs for Open.
+	Descriptor() Descriptor
+	// AttachLocal makes a reader inside this process.
+	AttachLocal(identity string) (Reader, error)
+	// Close marks the ring closed (readers get ErrClosed) and unlinks its files; open claims can only be aborted.
+	Close() error
+}
+
+// Claim is a slot that is being written. It ends with exactly one of Publish and Abort.
+type Claim interface {
+	View() View
+	// Publish makes the slot readable as frame seq. ErrReleased when the claim has ended, ErrClosed after Writer.Close.
+	Publish(seq uint64) (Ticket, error)
+	// Abort gives the slot back unread; its old content is gone. It does nothing when the claim has ended.
+	Abort()
+}
+
+// Reader is one consumer's attachment to a ring. Its methods may be called from several goroutines.
+type Reader interface {
+	// Lease holds the ticket's slot. ErrStale: overwritten, or another ring; ErrClosed: the writer has ended;
+	// ErrRevoked: this reader was declared dead. One slot can be leased several times.
+	Lease(t Ticket) (Lease, error)
+	// Close gives back every lease; those still in use report ErrClosed, and their pixels stay mapped until Release.
+	Close() error
+}
+
+// Lease keeps a frame's pixels from being overwritten until Release.
+type Lease interface {
+	// View returns the pixels; they may not be touched after Release.
+	View() View
+	// Valid returns nil when the pixels were whole from Lease until now, ErrRevoked when the lease was taken away
+	// (discard any result), ErrClosed after Reader.Close, ErrReleased after Release.
+	Valid() error
+	// Release makes the check of Valid, then gives the slot back. Later calls return the first one's answer.
+	Release() error
+}

@@ -1,0 +1,2 @@
+// Package xnnpack runs graphs on the CPU with XNNPACK.
+package xnnpack

@@ -1,0 +1,79 @@
+//go:build xnnpack
+
+package xnnpack
+
+import (
+	"slices"
+	"testing"
+
+	"facetrack/infer"
+)
+
+// ops lists what a graph is lowered to.
+func ops(g *infer.Graph) []infer.Op {
+	var list []infer.Op
+	for _, n := range lower(g).nodes {
+		list = append(list, n.Op)
+	}
+	return list
+}
+
+// TestLowering holds the fusions that the speed depends on.
+func TestLowering(t *testing.T) {
+	cases := map[string]struct {
+		graph func(b *net) *infer.Graph
+		want  []infer.Op
+	}{
+		"normalisation is one node": {func(b *net) *infer.Graph {
+			return b.outputs(b.normalize(b.input(1, 1, 13, 16)))
+		}, []infer.Op{layerNorm}},
+		"normalisation whose mean is read elsewhere is not": {func(b *net) *infer.Graph {
+			out := b.normalize(b.input(1, 1, 3, 16))
+			return b.outputs(out, b.g.Nodes[0].Outputs[0])
+		}, []infer.Op{infer.Mean, infer.SquaredDifference, infer.Mean, infer.Add, infer.Rsqrt, infer.Mul, infer.Neg, infer.Mul, infer.Mul, addPRelu}},
+		"a separable block is one node": {func(b *net) *infer.Graph {
+			x := b.input(1, 8, 8, 16)
+			y := b.conv(b.pad(x, []int{0, 1, 1, 0}, []int{0, 1, 1, 0}), 16, 3, 1, [4]int{}, -1, infer.PReluActivation)
+			return b.outputs(b.addPRelu(b.conv(y, 16, 1, 1, [4]int{}, 1, infer.NoActivation), x))
+		}, []infer.Op{pointwise}},
+		"a depthwise result with two readers stays": {func(b *net) *infer.Graph {
+			y := b.conv(b.input(1, 8, 8, 16), 16, 3, 1, [4]int{}, -1, infer.NoActivation)
+			return b.outputs(b.conv(y, 16, 1, 1, [4]int{}, 1, infer.NoActivation), y)
+		}, []infer.Op{depthwise, pointwise}},
+		"pooling joins a depthwise convolution": {func(b *net) *infer.Graph {
+			y := b.conv(b.input(1, 8, 8, 16), 16, 3, 1, [4]int{1, 1, 1, 1}, -1, infer.ReluActivation)
+			return b.outputs(b.maxPool(y, 2, 2, [4]int{}))
+		}, []infer.Op{depthwisePool}},
+		"an upsampled addition is one node": {func(b *net) *infer.Graph {
+			x, y := b.input(1, 6, 10, 18), b.input(1, 3, 5, 18)
+			return b.outputs(b.binary(infer.Add, x, b.resize(y, 2, 2), infer.NoActivation))
+		}, []infer.Op{infer.ResizeNearest}},
+		"reshapes cost nothing": {func(b *net) *infer.Graph {
+			x := b.reshape(b.unary(infer.Neg, b.input(1, 6, 4)), 24)
+			return b.outputs(b.transpose(b.reshape(x, 1, 24, 1), 2, 0, 1))
+		}, []infer.Op{infer.Neg}},
+	}
+	for name, c := range cases {
+		if got := ops(c.graph(newNet())); !slices.Equal(got, c.want) {
+			t.Errorf("%s: lowered to %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestPlace: values that live at the same time must not overlap, and dead ones give their memory back.
+func TestPlace(t *testing.T) {
+	spans := []span{
+		{id: 0, first: 0, last: 1, size: 64}, {id: 1, first: 1, last: 2, size: 32}, {id: 2, first: 2, last: 3, size: 64}, {id: 3, first: 3, last: 4, size: 32},
+	}
+	if total := place(spans); total != 96 {
+		t.Errorf("the arena has %d floats, want 96", total)
+	}
+	for i, a := range spans {
+		for _, b := range spans[:i] {
+			alive := a.first <= b.last && b.first <= a.last
+			if alive && a.offset < b.offset+b.size && b.offset < a.offset+a.size {
+				t.Errorf("values %+v and %+v overlap", a, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// Package app is the operator's tool and the main functions of the stages.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"facetrack/internal/stage"
+	"facetrack/internal/version"
+)
+
+// CLI is the command line of facetrack.
+type CLI struct {
+	Up      UpCmd      `cmd:"" help:"Start a rig: NATS server, five processes, ledger; until the sources end, --duration is over or Ctrl-C."`
+	Status  StatusCmd  `cmd:"" help:"Show what the processes of a running rig are doing."`
+	Record  RecordCmd  `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
+	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`
+	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
+	Version VersionCmd `cmd:"" help:"Show the version."`
+	Stage   StageCmd   `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
+}
+
+// StageCmd runs a stage in this process; its flags are those of the stage's own program.
+type StageCmd struct {
+	Name string   `arg:""`
+	Args []string `arg:"" optional:"" passthrough:""`
+}
+
+// VersionCmd prints the version.
+type VersionCmd struct{}
+
+// Run prints the version.
+func (VersionCmd) Run() error {
+	fmt.Printf("facetrack %s (%s)\n", version.SemVer, version.Commit())
+	return nil
+}
+
+// Main is the main function of cmd/facetrack. It returns the exit status: 0, 1 when the command failed, 2 when
+// the command line is wrong.
+func Main(args []string) int {
+	if len(args) >= 2 && args[0] == "stage" && stages[args[1]] != nil {
+		return StageMain(args[1], args[2:])
+	}
+	var cli CLI
+	parser, err := kong.New(&cli, kong.Name("facetrack"), kong.UsageOnError(),
+		kong.Description("Real-time face tracking from several cameras, for laboratories."),
+		kong.Vars{"stages": strings.Join(stage.Names, ", ")})
+	if err != nil {
+		panic(err) // the structures above are wrong
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "facetrack: %v; see facetrack --help\n", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	command.BindTo(ctx, (*context.Context)(nil))
+	if err := command.Run(); err != nil {
+		if !errors.Is(err, errReported) {
+			fmt.Fprintf(os.Stderr, "facetrack: %s\n", oneLine(err))
+		}
+		return 1
+	}
+	return 0
+}
+
+// errReported is wrapped by errors whose reason the user has been told.
+var errReported = errors.New("failed")

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"facetrack/internal/app/supervise"
+	"facetrack/internal/source"
+	"facetrack/internal/stage"
+	"facetrack/internal/telemetry"
+	"facetrack/ipc"
+)
+
+// runner is a stage that runs: a child process, or a thread of this one.
+type runner interface {
+	Name() string
+	WaitReady(ctx context.Context) error
+	Stop(grace time.Duration)
+	Done() <-chan struct{}
+	Err() error
+	PID() (pid, restarts int)
+}
+
+// startStages starts the consumers, waits until they are ready, then starts capture.
+func (r *rig) startStages(ctx context.Context) error {
+	var waiting []runner
+	for _, name := range consumers {
+		p, err := r.startStage(name)
+		if err != nil {
+			return err
+		}
+		r.runners = append(r.runners, p)
+		waiting = append(waiting, p)
+	}
+	for _, p := range waiting {
+		if err := p.WaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	capture, err := r.startStage(stage.Capture)
+	if err != nil {
+		return err
+	}
+	r.runners = append([]runner{capture}, r.runners...)
+	return nil
+}
+
+func (r *rig) startStage(name string) (runner, error) {
+	if r.cmd.Threads {
+		return startThread(r, name), nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("own program not found: %w", err)
+	}
+	return supervise.Start(supervise.Command{
+		Name: name, Path: self, Stderr: r.screen, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
+		Args: []string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel},
+	}, r.log), nil
+}
+
+// thread runs a stage as a goroutine of this process, with a connection of its own.
+type thread struct {
+	name   string
+	cancel context.CancelFunc
+	ready  chan struct{}
+	done   chan struct{}
+	err    error // set before done is closed
+}
+
+func startThread(r *rig, name string) *thread {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &thread{name: name, cancel: cancel, ready: make(chan struct{}), done: make(chan struct{})}
+	log := r.log.With("stage", name)
+	go func() {
+		defer close(t.done)
+		defer cancel()
+		nc, err := ipc.Connect(r.url, telemetry.ServiceName(name), log)
+		if err == nil {
+			var once sync.Once
+			err = RunStage(ctx, name, r.cfg, nc.Conn, r.bucket, log, func() { once.Do(func() { close(t.ready) }) })
+			err = errors.Join(err, nc.Close())
+		}
+		if err != nil {
+			t.err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
+	return t
+}
+
+func (t *thread) Name() string          { return t.name }
+func (t *thread) Done() <-chan struct{} { return t.done }
+func (t *thread) PID() (int, int)       { return os.Getpid(), 0 }
+
+func (t *thread) Err() error {
+	<-t.done
+	return t.err
+}
+
+func (t *thread) WaitReady(ctx context.Context) error {
+	select {
+	case <-t.ready:
+		return nil
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *thread) Stop(time.Duration) {
+	t.cancel()
+	<-t.done
+}

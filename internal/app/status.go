@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"facetrack/internal/monitor"
+	"facetrack/internal/stage"
+	"facetrack/internal/telemetry"
+	"facetrack/ipc"
+)
+
+// BusFlags say where a running rig is found.
+type BusFlags struct {
+	NATS string `name:"nats" default:"nats://127.0.0.1:4222" env:"FACETRACK_NATS" help:"NATS server of the rig."`
+	Rig  string `default:"lab" env:"FACETRACK_RIG" help:"Name of the rig."`
+}
+
+// StatusCmd shows what the processes of a rig are doing.
+type StatusCmd struct {
+	BusFlags
+	JSON bool          `name:"json" help:"Print JSON."`
+	Wait time.Duration `default:"2s" help:"How long to wait for answers."`
+}
+
+// Run is `facetrack status`.
+func (c *StatusCmd) Run(context.Context) error {
+	nc, err := ipc.Connect(c.NATS, "facetrack-status", newLogger(os.Stderr, "error"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = nc.Close() }()
+	all, err := monitor.Status(nc.Conn, c.Rig, stage.Names, c.Wait)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no process of rig %q answers on %s: start it with facetrack up, or name the rig with --rig", c.Rig, c.NATS)
+	}
+	slices.SortFunc(all, func(a, b telemetry.Stats) int {
+		return slices.Index(stage.Names, a.Stage) - slices.Index(stage.Names, b.Stage)
+	})
+	if c.JSON {
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(all)
+	}
+	printStatus(os.Stdout, all)
+	return nil
+}
+
+func printStatus(out io.Writer, all []telemetry.Stats) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "stage\tpid\tcamera\tframes\tfaces\tdropped\twork ms p50\tp99\tage ms p50\tp99\tpixels by")
+	for _, s := range all {
+		if len(s.Cameras) == 0 {
+			_, _ = fmt.Fprintf(w, "%s\t%d\t-\t0\t0\t0\n", s.Stage, s.PID)
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Cameras)) {
+			c := s.Cameras[name]
+			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\n", s.Stage, s.PID, name, c.Frames, c.Faces,
+				total(c.Dropped), c.WorkMS.P50, c.WorkMS.P99, c.AgeMS.P50, c.AgeMS.P99, how(c))
+		}
+	}
+	_ = w.Flush()
+}
+
+func total(dropped map[string]uint64) (n uint64) {
+	for _, v := range dropped {
+		n += v
+	}
+	return n
+}
+
+func how(c telemetry.CameraStats) string {
+	switch {
+	case c.Link != nil:
+		return fmt.Sprintf("%s (%s)", c.Link.Transport, c.Link.Reason)
+	case c.State != "":
+		return c.State
+	}
+	return "-"
+}

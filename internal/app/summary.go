@@ -1,0 +1,127 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"facetrack/internal/ledger"
+	"facetrack/internal/telemetry"
+	"facetrack/internal/version"
+)
+
+// Summary is the account of a run, as written by --summary.
+type Summary struct {
+	Rig       string                   `json:"rig"`
+	Version   string                   `json:"version"`
+	Commit    string                   `json:"commit"`
+	Mode      string                   `json:"mode"` // "processes" or "threads"
+	Started   time.Time                `json:"started"`
+	DurationS float64                  `json:"duration_s"`
+	Cameras   map[string]CameraSummary `json:"cameras"`
+	Restarts  map[string]int           `json:"restarts"` // of each stage
+	Backends  map[string]string        `json:"backends"` // what runs the networks of a stage
+	Recording *Recording               `json:"recording,omitempty"`
+}
+
+// CameraSummary is the account of one camera: captured = tracked + sum of dropped.
+type CameraSummary struct {
+	ledger.Summary
+	Links  map[string]telemetry.Link `json:"links"`   // by stage
+	WorkMS map[string]float64        `json:"work_ms"` // each stage's own work on a frame, median, ms
+}
+
+// Recording says what was recorded.
+type Recording struct {
+	File  string `json:"file"`
+	Lines uint64 `json:"lines"`
+	Bytes int64  `json:"bytes"`
+	Error string `json:"error,omitempty"`
+}
+
+func (r *rig) summary(restarts map[string]int) Summary {
+	s := Summary{
+		Rig: r.cfg.Rig, Version: version.SemVer, Commit: version.Commit(), Mode: "processes",
+		Started: r.begin, DurationS: time.Since(r.begin).Seconds(), Restarts: restarts,
+		Cameras: map[string]CameraSummary{}, Backends: map[string]string{},
+	}
+	if r.cmd.Threads {
+		s.Mode = "threads"
+	}
+	accounts := r.monitor.Ledger.Summaries()
+	for _, c := range r.cfg.Cameras {
+		account, ok := accounts[c.Name]
+		if !ok {
+			account = ledger.Empty()
+		}
+		s.Cameras[c.Name] = CameraSummary{Summary: account, Links: map[string]telemetry.Link{}, WorkMS: map[string]float64{}}
+	}
+	for name, st := range r.last {
+		if st.Backend != "" {
+			s.Backends[name] = st.Backend
+		}
+		for camera, c := range st.Cameras {
+			if c.Link != nil && s.Cameras[camera].Links != nil {
+				s.Cameras[camera].Links[name] = *c.Link
+			}
+			if s.Cameras[camera].WorkMS != nil {
+				s.Cameras[camera].WorkMS[name] = c.WorkMS.P50
+			}
+		}
+	}
+	if r.record != nil {
+		lines, size := r.record.Lines()
+		s.Recording = &Recording{File: r.record.Path(), Lines: lines, Bytes: size}
+		if err := r.record.Err(); err != nil {
+			s.Recording.Error = err.Error()
+		}
+	}
+	return s
+}
+
+func (s Summary) write(path string) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o600)
+}
+
+// print shows the summary as tables.
+func (s Summary) print(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(cells ...any) { _, _ = fmt.Fprintln(w, strings.TrimSuffix(fmt.Sprintln(cells...), "\n")) }
+	row()
+	row("camera\tpeople\tframes/s\tcaptured\ttracked\tdropped\tcapture→tracks ms: p50\tp95\tp99\tmax")
+	names := slices.Sorted(maps.Keys(s.Cameras))
+	for _, name := range names {
+		c := s.Cameras[name]
+		l := c.LatencyMS.CaptureToTracks
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\n",
+			name, len(c.Identities), c.FPS, c.Captured, c.Tracked, c.TotalDropped(), l.P50, l.P95, l.P99, l.Max)
+	}
+	_ = w.Flush()
+	for _, name := range names {
+		c := s.Cameras[name]
+		for _, reason := range c.SortedDrops() {
+			_, _ = fmt.Fprintf(out, "  %s dropped %d: %s\n", name, c.Dropped[reason], reason)
+		}
+		for _, stage := range slices.Sorted(maps.Keys(c.Links)) {
+			_, _ = fmt.Fprintf(out, "  %s → %s: %s (%s)\n", name, stage, c.Links[stage].Transport, c.Links[stage].Reason)
+		}
+	}
+	for _, stage := range slices.Sorted(maps.Keys(s.Restarts)) {
+		if n := s.Restarts[stage]; n > 0 {
+			_, _ = fmt.Fprintf(out, "  %s was started again %d time(s)\n", stage, n)
+		}
+	}
+	if s.Recording != nil {
+		_, _ = fmt.Fprintf(out, "recorded %d frames in %s\n", s.Recording.Lines, s.Recording.File)
+	}
+}

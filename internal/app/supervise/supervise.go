@@ -1,0 +1,236 @@
+// Package supervise keeps child processes alive: restart with back-off, readiness by the sd_notify protocol,
+// stop in order, nothing left behind when the parent dies.
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ExitConfig is the exit status (EX_CONFIG of sysexits.h) of a child that would fail again in the same way:
+// it is not restarted.
+const ExitConfig = 78
+
+// ErrPermanent is wrapped by the error of a child that must not be restarted.
+var ErrPermanent = errors.New("cannot run")
+
+const (
+	firstBackoff = 200 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+	stableAfter  = 10 * time.Second
+	readyTimeout = 30 * time.Second
+)
+
+// Command is how a child is started.
+type Command struct {
+	Name   string
+	Path   string
+	Args   []string // with argv[0]
+	Env    []string // added to the parent's
+	Stderr io.Writer
+}
+
+// Child is one supervised process.
+type Child struct {
+	cmd Command
+	log *slog.Logger
+
+	mu       sync.Mutex
+	pid      int
+	restarts int
+	stopping bool
+	err      error
+	status   string // what the child last said with STATUS=
+	stop     chan struct{}
+	ready    chan struct{} // closed when the child was ready for the first time
+	done     chan struct{} // closed when the child runs no more and will not be restarted
+	once     sync.Once
+}
+
+// Start runs a command until it exits with 0 or ExitConfig, or Stop is called.
+func Start(cmd Command, log *slog.Logger) *Child {
+	c := &Child{
+		cmd: cmd, log: log.With("process", cmd.Name),
+		stop: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}),
+	}
+	go c.supervise()
+	return c
+}
+
+// Name is the name in the command.
+func (c *Child) Name() string { return c.cmd.Name }
+
+// Done is closed when the child runs no more and will not be restarted.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Err is why the child runs no more; nil after exit status 0 or Stop.
+func (c *Child) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// PID is the process id, 0 when none runs now; Restarts is how often it was started again.
+func (c *Child) PID() (pid, restarts int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pid, c.restarts
+}
+
+// WaitReady waits until the child has said READY=1 for the first time.
+func (c *Child) WaitReady(ctx context.Context) error {
+	timeout := time.NewTimer(readyTimeout)
+	defer timeout.Stop()
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.done:
+		if err := c.Err(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s ended before it was ready", c.cmd.Name)
+	case <-timeout.C:
+		return fmt.Errorf("%s was not ready after %s", c.cmd.Name, readyTimeout)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop asks the child to end, waits for grace, then kills it. It returns when the process is gone.
+func (c *Child) Stop(grace time.Duration) {
+	c.mu.Lock()
+	if !c.stopping {
+		c.stopping = true
+		close(c.stop)
+	}
+	pid := c.pid
+	c.mu.Unlock()
+	if pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	select {
+	case <-c.done:
+		return
+	case <-time.After(grace):
+	}
+	c.log.Warn("child did not end in time and is killed", "grace", grace)
+	if pid, _ := c.PID(); pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	<-c.done
+}
+
+func (c *Child) supervise() {
+	// The kernel sends the parent-death signal when the thread that started the child ends, so this thread stays.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(c.done)
+	backoff := firstBackoff
+	for {
+		begin := time.Now()
+		err := c.runOnce()
+		if c.finished(err) {
+			return
+		}
+		if time.Since(begin) > stableAfter {
+			backoff = firstBackoff
+		}
+		c.log.Warn("process ended and is started again", "reason", err, "status", c.lastStatus(), "after", backoff)
+		select {
+		case <-c.stop:
+			return
+		case <-time.After(backoff):
+		}
+		backoff = min(2*backoff, maxBackoff)
+		c.mu.Lock()
+		c.restarts++
+		c.mu.Unlock()
+	}
+}
+
+// finished decides whether the child's end is final, and why.
+func (c *Child) finished(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping || err == nil {
+		return true
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == ExitConfig || !errors.As(err, &exit) {
+		reason := c.status
+		if reason == "" {
+			reason = err.Error()
+		}
+		c.err = fmt.Errorf("%s %w: %s", c.cmd.Name, ErrPermanent, reason)
+		return true
+	}
+	return false
+}
+
+func (c *Child) runOnce() error {
+	notify, err := listenNotify()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = notify.Close() }()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		notify.wait(func() { c.once.Do(func() { close(c.ready) }) }, c.setStatus)
+	}()
+	cmd := exec.Command(c.cmd.Path) //nolint:gosec // the program's own executable
+	cmd.Args = c.cmd.Args
+	cmd.Env = append(append(os.Environ(), c.cmd.Env...), "NOTIFY_SOCKET="+notify.name)
+	cmd.Stderr = c.cmd.Stderr
+	// Its own process group: Ctrl-C in the terminal reaches the parent alone, which then stops its children in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := c.begin(cmd); err != nil {
+		return err
+	}
+	err = cmd.Wait()
+	notify.end()
+	<-drained
+	c.mu.Lock()
+	c.pid = 0
+	c.mu.Unlock()
+	return err
+}
+
+// lastStatus is what the child said about its end, and forgets it.
+func (c *Child) lastStatus() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.status
+	c.status = ""
+	return s
+}
+
+func (c *Child) setStatus(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status = text
+}
+
+var errStopped = errors.New("stopped")
+
+func (c *Child) begin(cmd *exec.Cmd) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return errStopped
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", c.cmd.Name, err)
+	}
+	c.pid = cmd.Process.Pid
+	return nil
+}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"facetrack/gpuring"
+	"facetrack/internal/config"
+	"facetrack/internal/monitor"
+	"facetrack/internal/recorder"
+	"facetrack/internal/telemetry"
+	"facetrack/ipc"
+)
+
+// rig is everything that `up` has started; close ends it in the right order.
+type rig struct {
+	cmd     *UpCmd
+	cfg     config.Config
+	log     *slog.Logger
+	screen  *screen
+	begin   time.Time
+	server  *server.Server // nil with --nats
+	url     string
+	bus     *ipc.Conn
+	bucket  *ipc.Bucket
+	record  *recorder.File // nil without --record
+	monitor *monitor.Monitor
+	runners []runner // in the order of the data flow, capture first
+	last    map[string]telemetry.Stats
+}
+
+// Run is `facetrack up`.
+func (u *UpCmd) Run(ctx context.Context) error {
+	cfg, err := u.configuration()
+	if err != nil {
+		return err
+	}
+	if err := absolute(&cfg); err != nil {
+		return err
+	}
+	screen := newScreen(os.Stderr, u.Quiet)
+	r := &rig{cmd: u, cfg: cfg, screen: screen, log: newLogger(screen, u.LogLevel), begin: time.Now()}
+	runErr := r.start(ctx)
+	if runErr == nil {
+		runErr = r.watch(ctx)
+	}
+	screen.clear()
+	return errors.Join(runErr, r.close())
+}
+
+// start brings everything up; capture comes last, when all others take part in the flow.
+func (r *rig) start(ctx context.Context) (err error) {
+	if r.cmd.Summary != "" {
+		if err := checkWritable(r.cmd.Summary); err != nil {
+			return err
+		}
+	}
+	if r.cmd.Record != "" {
+		if r.record, err = recorder.Create(r.cmd.Record); err != nil {
+			return err
+		}
+	}
+	if err := r.connect(ctx); err != nil {
+		return err
+	}
+	stale, err := gpuring.CleanStale(r.cfg.Ring.Dir, r.cfg.Rig)
+	if err != nil {
+		return err
+	}
+	if len(stale) > 0 {
+		r.log.Info("removed what a dead run had left", "files", stale)
+	}
+	if r.monitor, err = monitor.Start(r.bus.Conn, r.cfg.Rig, r.record, r.log); err != nil {
+		return err
+	}
+	return r.startStages(ctx)
+}
+
+// connect starts or finds the NATS server and stores the configuration there for the stages.
+func (r *rig) connect(ctx context.Context) (err error) {
+	r.url = r.cfg.NATS.URL
+	if r.url == "" {
+		if r.server, err = startBus(ctx, r.cfg); err != nil {
+			return err
+		}
+		r.url = r.server.ClientURL()
+	}
+	if r.bus, err = ipc.Connect(r.url, "facetrack-up", r.log); err != nil {
+		return err
+	}
+	if r.bucket, err = openBucket(ctx, r.bus.Conn, r.cfg.Rig); err != nil {
+		return err
+	}
+	if _, err := r.bucket.PutConfig(ctx, r.cfg); err != nil {
+		return fmt.Errorf("store the configuration: %w", err)
+	}
+	return nil
+}
+
+// watch shows progress until the rig is done: nil when every source has ended, the time is over or the user
+// stops it; an error when a stage cannot go on.
+func (r *rig) watch(ctx context.Context) error {
+	r.screen.note("rig %s is up on %s: %d camera(s). Ctrl-C stops it.", r.cfg.Rig, r.url, len(r.cfg.Cameras))
+	var over <-chan time.Time
+	if r.cmd.Duration > 0 {
+		timer := time.NewTimer(r.cmd.Duration)
+		defer timer.Stop()
+		over = timer.C
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	names := make([]string, len(r.cfg.Cameras))
+	for i, c := range r.cfg.Cameras {
+		names[i] = c.Name
+	}
+	for beat := 0; ; beat++ {
+		select {
+		case <-ctx.Done():
+			r.screen.note("stopping …")
+			return nil
+		case <-over:
+			return nil
+		case <-tick.C:
+		}
+		open := r.monitor.Ledger.Settle(time.Now())
+		if open == 0 && r.monitor.Ledger.AllEnded(names) {
+			return nil
+		}
+		if err := r.failed(); err != nil {
+			return err
+		}
+		if beat%5 == 0 {
+			r.screen.progress(r.monitor.Ledger.Summaries())
+		}
+	}
+}
+
+// failed returns the error of a stage that cannot go on.
+func (r *rig) failed() error {
+	for _, p := range r.runners {
+		select {
+		case <-p.Done():
+			if err := p.Err(); err != nil {
+				return err
+			}
+		default:
+		}
+	}
+	return nil
+}
+
+func checkWritable(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("summary cannot be written: %w", err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,97 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"facetrack/internal/config"
+	"facetrack/internal/stage"
+)
+
+// UpCmd starts a rig. Flags win over the configuration file.
+type UpCmd struct {
+	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
+	Source    []string      `short:"s" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
+	Pace      string        `enum:",realtime,max" default:"" help:"realtime, or max: as fast as possible without a drop."`
+	Loop      bool          `help:"Play files again and again."`
+	Duration  time.Duration `help:"Stop after this time, as 60s."`
+	Record    string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
+	Summary   string        `placeholder:"FILE.json" type:"path" help:"Write the account of all frames at the end."`
+	NATS      string        `name:"nats" placeholder:"URL" help:"Use this NATS server (with JetStream) instead of an embedded one."`
+	Listen    string        `placeholder:"HOST:PORT" help:"Address of the embedded NATS server; port -1 takes any free one."`
+	DataDir   string        `placeholder:"DIR" type:"path" help:"Where the embedded server keeps its data."`
+	Rig       string        `help:"Name of the rig."`
+	Model     string        `placeholder:"NAME" help:"Detector model: yunet-320, yunet-640 (small faces), blazeface or a file."`
+	Backend   string        `help:"Inference: auto, cpu or reference."`
+	Transport []string      `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
+	NoLSL     bool          `name:"no-lsl" help:"Offer no LSL streams."`
+	Threads   bool          `help:"Run the stages as threads of this process instead of processes."`
+	Quiet     bool          `short:"q" help:"No progress and no summary table."`
+	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
+}
+
+// configuration merges flags into the configuration.
+func (u *UpCmd) configuration() (config.Config, error) {
+	cfg := config.Default()
+	if u.Config != "" {
+		var err error
+		if cfg, err = config.Load(u.Config); err != nil {
+			return cfg, err
+		}
+	}
+	set(&cfg.NATS.URL, u.NATS)
+	set(&cfg.NATS.Listen, u.Listen)
+	set(&cfg.DataDir, u.DataDir)
+	set(&cfg.Rig, u.Rig)
+	set(&cfg.Detect.Model, u.Model)
+	set(&cfg.Infer.Backend, u.Backend)
+	if len(u.Transport) > 0 {
+		cfg.Ring.Transports = u.Transport
+	}
+	if u.NoLSL {
+		cfg.LSL.Enabled = false
+	}
+	if len(u.Source) > 0 {
+		cfg.Cameras = nil
+	}
+	for i, s := range u.Source {
+		c := config.DefaultCamera(i)
+		c.Source = s
+		cfg.Cameras = append(cfg.Cameras, c)
+	}
+	for i := range cfg.Cameras {
+		set(&cfg.Cameras[i].Pace, u.Pace)
+		cfg.Cameras[i].Loop = cfg.Cameras[i].Loop || u.Loop
+	}
+	if len(cfg.Cameras) == 0 {
+		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, synthetic:faces=2), or list cameras in a file for --config")
+	}
+	return cfg, cfg.Validate()
+}
+
+func set(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
+}
+
+// absolute makes paths in the configuration independent of the working folder of a child.
+func absolute(cfg *config.Config) error {
+	for i := range cfg.Cameras {
+		c := &cfg.Cameras[i]
+		if _, err := os.Lstat(c.Source); err != nil {
+			continue // not a path, or one that capture will complain about
+		}
+		path, err := filepath.Abs(c.Source)
+		if err != nil {
+			return err
+		}
+		c.Source = path
+	}
+	return nil
+}
+
+// consumers are the stages that are ready before capture starts, in the order of their shutdown.
+var consumers = []string{stage.Detect, stage.Landmarks, stage.Tracker, stage.LSLOut}

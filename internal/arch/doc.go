@@ -1,0 +1,2 @@
+// Package arch tests the rules of ARCHITECTURE.md that the compiler does not know.
+package arch

@@ -1,0 +1,170 @@
+// Package config holds the one configuration of a rig: defaults, the strict YAML reader and the checks.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// ErrInvalid is wrapped by every error about the content of a configuration.
+var ErrInvalid = errors.New("invalid configuration")
+
+// Config is everything that the processes of one rig agree on.
+type Config struct {
+	Rig       string    `yaml:"rig" json:"rig"`
+	DataDir   string    `yaml:"data_dir" json:"data_dir"`
+	NATS      NATS      `yaml:"nats" json:"nats"`
+	Cameras   []Camera  `yaml:"cameras" json:"cameras"`
+	Ring      Ring      `yaml:"ring" json:"ring"`
+	Infer     Infer     `yaml:"infer" json:"infer"`
+	Detect    Detect    `yaml:"detect" json:"detect"`
+	Landmarks Landmarks `yaml:"landmarks" json:"landmarks"`
+	Tracker   Tracker   `yaml:"tracker" json:"tracker"`
+	LSL       LSL       `yaml:"lsl" json:"lsl"`
+}
+
+// NATS says which server carries the messages.
+type NATS struct {
+	URL    string `yaml:"url" json:"url"`
+	Listen string `yaml:"listen" json:"listen"`
+}
+
+// Camera is one source of frames.
+type Camera struct {
+	Name     string  `yaml:"name" json:"name"`
+	Source   string  `yaml:"source" json:"source"`
+	Pace     string  `yaml:"pace" json:"pace"`
+	Loop     bool    `yaml:"loop" json:"loop"`
+	Width    int     `yaml:"width" json:"width"`
+	Height   int     `yaml:"height" json:"height"`
+	FPS      float64 `yaml:"fps" json:"fps"`
+	HFOV     float64 `yaml:"hfov_degrees" json:"hfov_degrees"`
+	Duration float64 `yaml:"duration_s" json:"duration_s"`
+}
+
+// Ring sizes the shared frame ring of each camera.
+type Ring struct {
+	Dir   string `yaml:"dir" json:"dir"`
+	Slots int    `yaml:"slots" json:"slots"`
+	// Transports are the ways in which pixels may reach a consumer; the fastest possible one is taken.
+	Transports []string `yaml:"transports" json:"transports"`
+}
+
+// Infer chooses the backend of the networks.
+type Infer struct {
+	Backend string `yaml:"backend" json:"backend"`
+	Threads int    `yaml:"threads" json:"threads"`
+	Workers int    `yaml:"workers" json:"workers"`
+}
+
+// Detect tunes face detection.
+type Detect struct {
+	Model          string  `yaml:"model" json:"model"`
+	Every          int     `yaml:"every" json:"every"`
+	ScoreThreshold float64 `yaml:"score_threshold" json:"score_threshold"`
+	NMSThreshold   float64 `yaml:"nms_threshold" json:"nms_threshold"`
+	MaxFaces       int     `yaml:"max_faces" json:"max_faces"`
+	MaxQueue       int     `yaml:"max_queue" json:"max_queue"`
+}
+
+// Landmarks tunes face points and blendshapes.
+type Landmarks struct {
+	Model       string  `yaml:"model" json:"model"`
+	MinPresence float64 `yaml:"min_presence" json:"min_presence"`
+	MaxFaces    int     `yaml:"max_faces" json:"max_faces"`
+	MaxQueue    int     `yaml:"max_queue" json:"max_queue"`
+}
+
+// Tracker tunes identities and smoothing.
+type Tracker struct {
+	MemorySeconds     float64   `yaml:"memory_s" json:"memory_s"`
+	ReidentifySeconds float64   `yaml:"reidentify_s" json:"reidentify_s"`
+	MaxIdentities     int       `yaml:"max_identities" json:"max_identities"`
+	KeepRaw           bool      `yaml:"keep_raw" json:"keep_raw"`
+	Smoothing         Smoothing `yaml:"smoothing" json:"smoothing"`
+}
+
+// Smoothing holds the One Euro filters.
+type Smoothing struct {
+	Enabled     bool    `yaml:"enabled" json:"enabled"`
+	Points      OneEuro `yaml:"points" json:"points"`
+	Blendshapes OneEuro `yaml:"blendshapes" json:"blendshapes"`
+	Pose        OneEuro `yaml:"pose" json:"pose"`
+}
+
+// OneEuro is the parameter set of one One Euro filter.
+type OneEuro struct {
+	MinCutoff float64 `yaml:"min_cutoff_hz" json:"min_cutoff_hz"`
+	Beta      float64 `yaml:"beta" json:"beta"`
+	DCutoff   float64 `yaml:"d_cutoff_hz" json:"d_cutoff_hz"`
+}
+
+// LSL configures the Lab Streaming Layer outlets.
+type LSL struct {
+	Enabled      bool   `yaml:"enabled" json:"enabled"`
+	LoopbackOnly bool   `yaml:"loopback_only" json:"loopback_only"`
+	Participants int    `yaml:"participants" json:"participants"`
+	MaxStreams   int    `yaml:"max_streams" json:"max_streams"`
+	SessionID    string `yaml:"session_id" json:"session_id"`
+}
+
+// Default is the configuration without any file or flag.
+func Default() Config {
+	return Config{
+		Rig:     "lab",
+		DataDir: defaultDataDir(),
+		NATS:    NATS{Listen: "127.0.0.1:4222"},
+		Ring:    Ring{Dir: "/dev/shm", Slots: 8, Transports: []string{"cuda-ipc", "shm", "copy"}},
+		Infer:   Infer{Backend: "auto", Threads: 1},
+		Detect:  Detect{Model: "yunet-320", Every: 5, ScoreThreshold: 0.6, NMSThreshold: 0.3, MaxFaces: 16, MaxQueue: 6},
+		Landmarks: Landmarks{
+			Model: "face-landmarker", MinPresence: 0.5, MaxFaces: 8, MaxQueue: 6,
+		},
+		Tracker: Tracker{
+			MemorySeconds: 3, ReidentifySeconds: 30, MaxIdentities: 32, KeepRaw: false,
+			Smoothing: Smoothing{
+				Enabled:     true,
+				Points:      OneEuro{MinCutoff: 2, Beta: 5, DCutoff: 1},
+				Blendshapes: OneEuro{MinCutoff: 3, Beta: 2, DCutoff: 1},
+				Pose:        OneEuro{MinCutoff: 1.5, Beta: 0.05, DCutoff: 1},
+			},
+		},
+		LSL: LSL{Enabled: true, Participants: 1, MaxStreams: 16, SessionID: "default"},
+	}
+}
+
+// DefaultCamera is camera number i (from 0) with nothing but defaults.
+func DefaultCamera(i int) Camera {
+	return Camera{Name: fmt.Sprintf("cam%d", i), Pace: "realtime", HFOV: 60}
+}
+
+// WorkerCount is how many frames each GPU-less inference stage works on at once.
+func (c Config) WorkerCount() int {
+	if c.Infer.Workers > 0 {
+		return c.Infer.Workers
+	}
+	return max(1, runtime.NumCPU()/4)
+}
+
+// Memory is how long a lost identity can come back by position and appearance.
+func (t Tracker) Memory() time.Duration { return seconds(t.MemorySeconds) }
+
+// Reidentify is how long a lost identity can come back by appearance alone.
+func (t Tracker) Reidentify() time.Duration { return seconds(t.ReidentifySeconds) }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func defaultDataDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "facetrack")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "facetrack")
+	}
+	return filepath.Join(home, ".local", "state", "facetrack")
+}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+)
+
+var token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+
+// Validate checks values and ranges. The error names the first wrong key, its value and what is allowed.
+func (c Config) Validate() error {
+	if !token.MatchString(c.Rig) {
+		return bad("rig", c.Rig, "1 to 32 of A-Z a-z 0-9 _ -")
+	}
+	if _, _, err := net.SplitHostPort(c.NATS.Listen); c.NATS.URL == "" && err != nil {
+		return bad("nats.listen", c.NATS.Listen, "host:port, as 127.0.0.1:4222")
+	}
+	if err := c.validateCameras(); err != nil {
+		return err
+	}
+	return firstError(
+		between("ring.slots", c.Ring.Slots, 2, 256),
+		c.Ring.validateTransports(),
+		between("infer.threads", c.Infer.Threads, 0, 256),
+		between("infer.workers", c.Infer.Workers, 0, 64),
+		oneOf("infer.backend", c.Infer.Backend, "auto", "cpu", "reference"),
+		between("detect.every", c.Detect.Every, 1, 1000),
+		between("detect.score_threshold", c.Detect.ScoreThreshold, 0, 1),
+		between("detect.nms_threshold", c.Detect.NMSThreshold, 0, 1),
+		between("detect.max_faces", c.Detect.MaxFaces, 1, 64),
+		between("detect.max_queue", c.Detect.MaxQueue, 1, 256),
+		between("landmarks.min_presence", c.Landmarks.MinPresence, 0, 1),
+		between("landmarks.max_faces", c.Landmarks.MaxFaces, 1, 64),
+		between("landmarks.max_queue", c.Landmarks.MaxQueue, 1, 256),
+		between("tracker.memory_s", c.Tracker.MemorySeconds, 0, 3600),
+		between("tracker.reidentify_s", c.Tracker.ReidentifySeconds, 0, 86400),
+		between("tracker.max_identities", c.Tracker.MaxIdentities, 1, 1024),
+		c.Tracker.Smoothing.Points.validate("points"),
+		c.Tracker.Smoothing.Blendshapes.validate("blendshapes"),
+		c.Tracker.Smoothing.Pose.validate("pose"),
+		between("lsl.participants", c.LSL.Participants, 0, 64),
+		between("lsl.max_streams", c.LSL.MaxStreams, 1, 256),
+	)
+}
+
+func (c Config) validateCameras() error {
+	seen := map[string]bool{}
+	for i, cam := range c.Cameras {
+		key := fmt.Sprintf("cameras[%d]", i)
+		if !token.MatchString(cam.Name) {
+			return bad(key+".name", cam.Name, "1 to 32 of A-Z a-z 0-9 _ -")
+		}
+		if seen[cam.Name] {
+			return bad(key+".name", cam.Name, "a name that no other camera has")
+		}
+		seen[cam.Name] = true
+		if cam.Source == "" {
+			return bad(key+".source", cam.Source, "a path, URL, /dev/videoN or synthetic:…")
+		}
+		if err := firstError(
+			oneOf(key+".pace", cam.Pace, "realtime", "max"),
+			between(key+".width", cam.Width, 0, 16384),
+			between(key+".height", cam.Height, 0, 16384),
+			between(key+".fps", cam.FPS, 0, 1000),
+			between(key+".hfov_degrees", cam.HFOV, 1, 179),
+			between(key+".duration_s", cam.Duration, 0, 1e9),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r Ring) validateTransports() error {
+	if len(r.Transports) == 0 {
+		return bad("ring.transports", r.Transports, "a list of cuda-ipc, shm, copy")
+	}
+	for _, t := range r.Transports {
+		if err := oneOf("ring.transports", t, "cuda-ipc", "shm", "copy"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o OneEuro) validate(name string) error {
+	key := "tracker.smoothing." + name
+	return firstError(
+		between(key+".min_cutoff_hz", o.MinCutoff, 1e-4, 1000),
+		between(key+".beta", o.Beta, 0, 1e6),
+		between(key+".d_cutoff_hz", o.DCutoff, 1e-4, 1000),
+	)
+}
+
+func bad(key string, value any, want string) error {
+	return fmt.Errorf("%w: %s is %q; it must be %s", ErrInvalid, key, fmt.Sprint(value), want)
+}
+
+func between[T int | float64](key string, v, low, high T) error {
+	if v >= low && v <= high { // false for NaN
+		return nil
+	}
+	return bad(key, v, fmt.Sprintf("%v to %v", low, high))
+}
+
+func oneOf(key, v string, allowed ...string) error {
+	for _, a := range allowed {
+		if v == a {
+			return nil
+		}
+	}
+	return bad(key, v, fmt.Sprintf("one of %q", allowed))
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package landmarks
+
+import (
+	"facetrack/ipc"
+	"facetrack/vision"
+)
+
+// followNS is the longest gap between two frames over which a face is looked for where it was.
+const followNS = 500_000_000
+
+// Sources of a region, as in ipc.FaceLandmarks.
+const (
+	sourceDetection = "detection"
+	sourceTracked   = "tracked"
+)
+
+// regions remembers where the faces of one camera were in its last frame.
+type regions struct {
+	limit     int
+	captureNS int64
+	known     []known
+}
+
+type known struct {
+	roi vision.ROI
+	box vision.Box // of the points
+}
+
+type candidate struct {
+	roi    vision.ROI
+	source string
+}
+
+// restore takes over the faces of the tracker's last result, when it is recent enough.
+func (r *regions) restore(last *ipc.Tracks, nowNS int64) {
+	if last == nil || nowNS-last.CaptureNS > followNS {
+		return
+	}
+	r.captureNS = last.CaptureNS
+	for _, f := range last.Faces {
+		r.remember(points64(f.Points))
+	}
+}
+
+func (r *regions) remember(points [][3]float64) {
+	if roi, err := vision.ROIFromPoints(points); err == nil { // points that collapsed are no face to follow
+		r.known = append(r.known, known{roi, vision.PointsBox(points)})
+	}
+}
+
+// candidates are the regions to look at: known faces first, then detections that none of them covers.
+func (r *regions) candidates(d ipc.Detections) []candidate {
+	if d.CaptureNS-r.captureNS > followNS {
+		r.known = nil
+	}
+	var out []candidate
+	var boxes []vision.Box
+	for _, k := range r.known {
+		out = append(out, candidate{k.roi, sourceTracked})
+		boxes = append(boxes, k.box)
+	}
+	faces := make([]vision.Face, len(d.Faces))
+	for i, f := range d.Faces {
+		faces[i] = vision.Face{Box: f.Box, Score: f.Score, KeyPoints: f.KeyPoints}
+	}
+	for _, i := range vision.MatchDetections(faces, boxes) {
+		if roi := vision.ROIFromFace(faces[i]); roi.Validate() == nil {
+			out = append(out, candidate{roi, sourceDetection})
+		}
+	}
+	return out[:min(len(out), r.limit)]
+}
+
+// keep takes the faces that are present, each once, remembers them and returns them as a message says them.
+func (r *regions) keep(captureNS int64, from []candidate, results []vision.FaceResult, minPresence float64) []ipc.FaceLandmarks {
+	r.captureNS, r.known = captureNS, nil
+	faces := []ipc.FaceLandmarks{}
+	for _, i := range vision.SuppressDuplicates(results) {
+		f := results[i]
+		if f.Presence < minPresence {
+			continue
+		}
+		r.remember(f.Points)
+		faces = append(faces, ipc.FaceLandmarks{
+			ROI:      ipc.ROI{CX: f.ROI.CX, CY: f.ROI.CY, Size: f.ROI.Size, Rotation: f.ROI.Rotation},
+			Presence: f.Presence, Points: points32(f.Points), Blendshapes: f.Blendshapes, Appearance: f.Appearance,
+			Source: from[i].source,
+		})
+	}
+	return faces
+}
+
+func rois(candidates []candidate) []vision.ROI {
+	out := make([]vision.ROI, len(candidates))
+	for i, c := range candidates {
+		out[i] = c.roi
+	}
+	return out
+}
+
+func points32(points [][3]float64) ipc.Points {
+	out := make(ipc.Points, len(points))
+	for i, p := range points {
+		out[i] = [3]float32{float32(p[0]), float32(p[1]), float32(p[2])}
+	}
+	return out
+}
+
+func points64(points ipc.Points) [][3]float64 {
+	out := make([][3]float64, len(points))
+	for i, p := range points {
+		out[i] = [3]float64{float64(p[0]), float64(p[1]), float64(p[2])}
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+// Package links keeps a consumer's link to the ring of every camera.
+package links
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"facetrack/gpuring"
+	"facetrack/internal/stage"
+	"facetrack/internal/telemetry"
+	"facetrack/ipc"
+	"facetrack/vision"
+)
+
+// Reasons of drop notices for frames whose pixels could not be used.
+const (
+	ReasonOverwritten = "overwritten" // the ring went on before this stage came to the frame
+	ReasonRingClosed  = "ring-closed" // capture ended or was started again
+	ReasonRevoked     = "revoked"     // this process stood still for so long that its lease was taken away
+	ReasonUnreachable = "unreachable" // capture does not answer
+	ReasonBadFrame    = "bad-frame"   // the pixels do not fit the message
+	ReasonInference   = "inference"   // a network failed
+	ReasonQueueFull   = "queue-full"  // newer frames waited
+	ReasonBus         = "bus"         // the message could not be sent
+)
+
+// Set holds one link a camera, made when its first frame comes. It is safe for concurrent use.
+type Set struct {
+	env *stage.Env
+
+	mu    sync.Mutex
+	links map[string]*ipc.Link
+}
+
+// New returns an empty set.
+func New(env *stage.Env) *Set { return &Set{env: env, links: map[string]*ipc.Link{}} }
+
+// With leases the frame, hands its image to use and gives the lease back. Only when it returns "" the image was
+// whole all the time; otherwise it returns the reason to drop the frame, and what use has computed is void.
+func (s *Set) With(ctx context.Context, f *ipc.Frame, use func(vision.Image) error) (dropReason string, err error) {
+	link, err := s.link(f.Camera)
+	if err != nil {
+		return ReasonUnreachable, err
+	}
+	lease, err := link.Lease(ctx, *f)
+	if err != nil {
+		return reason(err), err
+	}
+	image := vision.Image{Format: vision.Format(f.Format), Width: f.Width, Height: f.Height, Pix: lease.View().Host}
+	useErr := image.Validate()
+	dropReason = ReasonBadFrame
+	if useErr == nil {
+		useErr = use(image)
+		dropReason = ReasonInference
+	}
+	if err := lease.Release(); err != nil {
+		return reason(err), err
+	}
+	if useErr != nil {
+		return dropReason, useErr
+	}
+	return "", nil
+}
+
+func reason(err error) string {
+	switch {
+	case errors.Is(err, gpuring.ErrStale):
+		return ReasonOverwritten
+	case errors.Is(err, gpuring.ErrClosed):
+		return ReasonRingClosed
+	case errors.Is(err, gpuring.ErrRevoked):
+		return ReasonRevoked
+	}
+	return ReasonUnreachable
+}
+
+func (s *Set) link(camera string) (*ipc.Link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.links[camera]; l != nil {
+		return l, nil
+	}
+	l, err := ipc.NewLink(s.env.Bus, s.env.Config.Rig, camera, s.env.Name, ipc.LinkOptions{
+		Dir: s.env.Config.Ring.Dir, Logger: s.env.Log, Allow: allowed(s.env.Config.Ring.Transports),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.links[camera] = l
+	s.env.Telemetry.SetLink(camera, func() telemetry.Link { return report(l.Status()) })
+	return l, nil
+}
+
+func allowed(names []string) []ipc.Transport {
+	out := make([]ipc.Transport, len(names))
+	for i, n := range names {
+		out[i] = ipc.Transport(n)
+	}
+	return out
+}
+
+func report(st ipc.LinkStatus) telemetry.Link {
+	out := telemetry.Link{Transport: string(st.Transport), Reason: st.Reason, Reattach: uint64(st.Reattaches)}
+	for _, a := range st.Attempts {
+		out.Attempts = append(out.Attempts, telemetry.Attempt{Transport: string(a.Transport), Reason: a.Reason})
+	}
+	return out
+}
+
+// Close gives all links back.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for name, l := range s.links {
+		errs = append(errs, l.Close())
+		delete(s.links, name)
+	}
+	return errors.Join(errs...)
+}

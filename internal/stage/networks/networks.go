@@ -1,0 +1,96 @@
+// Package networks opens the models that a stage's configuration names.
+package networks
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"facetrack/infer"
+	_ "facetrack/infer/backends" // registers what this build has
+	"facetrack/internal/config"
+	"facetrack/internal/models"
+	"facetrack/track"
+	"facetrack/vision"
+)
+
+// Detector is a face detector with its session.
+type Detector struct {
+	*vision.Detector
+	session infer.Session
+}
+
+// OpenDetector opens the detector of a configuration.
+func OpenDetector(cfg config.Config) (*Detector, error) {
+	store, err := models.NewStore()
+	if err != nil {
+		return nil, err
+	}
+	kind, session, err := store.Detector(cfg.Detect.Model, options(cfg, cfg.Detect.Model))
+	if err != nil {
+		return nil, err
+	}
+	d, err := vision.NewDetector(kind, session, vision.DetectorOptions{
+		ScoreThreshold: cfg.Detect.ScoreThreshold, NMSThreshold: cfg.Detect.NMSThreshold, MaxFaces: cfg.Detect.MaxFaces,
+	})
+	if err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	return &Detector{d, session}, nil
+}
+
+// Backend names what runs the network.
+func (d *Detector) Backend() string { return d.session.Backend() }
+
+// Close frees the network.
+func (d *Detector) Close() error { return d.session.Close() }
+
+// Landmarks are the landmark and blendshape networks with their sessions.
+type Landmarks struct {
+	*vision.Landmarker
+	nets *models.Landmarks
+}
+
+// OpenLandmarks opens the landmark bundle of a configuration.
+func OpenLandmarks(cfg config.Config) (*Landmarks, error) {
+	store, err := models.NewStore()
+	if err != nil {
+		return nil, err
+	}
+	nets, err := store.Landmarks(cfg.Landmarks.Model, options(cfg, cfg.Landmarks.Model))
+	if err != nil {
+		return nil, err
+	}
+	l, err := vision.NewLandmarker(nets.Points, nets.Blendshapes, vision.LandmarkerOptions{
+		PresenceThreshold: cfg.Landmarks.MinPresence,
+	})
+	if err != nil {
+		return nil, errors.Join(err, nets.Close())
+	}
+	return &Landmarks{l, nets}, nil
+}
+
+// Backend names what runs the networks.
+func (l *Landmarks) Backend() string { return l.nets.Points.Backend() }
+
+// Close frees the networks.
+func (l *Landmarks) Close() error { return l.nets.Close() }
+
+// OpenHead opens what head pose is measured against: the canonical face of the landmark bundle.
+func OpenHead(cfg config.Config) (*track.PoseSolver, error) {
+	store, err := models.NewStore()
+	if err != nil {
+		return nil, err
+	}
+	face, err := store.CanonicalFace(cfg.Landmarks.Model, options(cfg, cfg.Landmarks.Model))
+	if err != nil {
+		return nil, err
+	}
+	return track.NewPoseSolver(face.Vertices, nil)
+}
+
+// options: a file that is named by its path is the user's own and has no known hash.
+func options(cfg config.Config, name string) models.Options {
+	own := strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != ""
+	return models.Options{Infer: infer.Options{Backend: cfg.Infer.Backend, Threads: cfg.Infer.Threads}, Unverified: own}
+}

@@ -1,0 +1,79 @@
+// Package stage is what the five processes have in common: their surroundings, permanent errors and publishing.
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"facetrack/internal/config"
+	"facetrack/internal/telemetry"
+	"facetrack/ipc"
+)
+
+// Names of the stages, as in subjects, services and drop notices.
+const (
+	Capture   = "capture"
+	Detect    = "detect"
+	Landmarks = "landmarks"
+	Tracker   = "tracker"
+	LSLOut    = "lsl-out"
+)
+
+// Names lists all stages in the order of the data flow.
+var Names = []string{Capture, Detect, Landmarks, Tracker, LSLOut}
+
+// ErrPermanent is wrapped by errors that would come again if the stage were started again as it is.
+var ErrPermanent = errors.New("cannot run")
+
+// Permanent marks an error as one that a restart does not cure; nil stays nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanent{err}
+}
+
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error        { return p.error }
+func (p permanent) Is(target error) bool { return target == ErrPermanent }
+
+// Env is what a stage works with. It belongs to the caller, who closes what is in it after Run has returned.
+type Env struct {
+	Name      string
+	Config    config.Config
+	Bus       *nats.Conn
+	Out       *ipc.Publisher
+	Bucket    *ipc.Bucket // nil when the server keeps no state
+	Telemetry *telemetry.Recorder
+	Drops     *ipc.Drops
+	Log       *slog.Logger
+	Ready     func() // called once the stage takes part in the flow
+}
+
+// Publish encodes a message and sends it on the subject of its kind. An error means that nobody got it.
+func (e *Env) Publish(camera string, kind ipc.Kind, m ipc.Message) error {
+	return e.Out.Publish(ipc.Subject(e.Config.Rig, camera, kind), m)
+}
+
+// Subscribe calls handle for every message of a kind from all cameras, in order.
+func (e *Env) Subscribe(kind ipc.Kind, handle func(data []byte)) (*nats.Subscription, error) {
+	sub, err := e.Bus.Subscribe(ipc.AllCameras(e.Config.Rig, kind), func(m *nats.Msg) { handle(m.Data) })
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", kind, err)
+	}
+	return sub, nil
+}
+
+// Drop counts a frame that this stage gives up, and tells the others.
+func (e *Env) Drop(f ipc.Frame, reason string) {
+	e.Telemetry.Drop(f.Camera, reason)
+	e.Drops.Add(f.Camera, reason, f.Seq)
+}
+
+// Run is a stage's main function: it works until ctx is done or it cannot go on.
+type Run func(ctx context.Context, env *Env) error

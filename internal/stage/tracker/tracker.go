@@ -1,0 +1,110 @@
+// Package tracker is the stage that gives faces lasting identities, smooths them and fits their head poses.
+package tracker
+
+import (
+	"context"
+	"sync"
+
+	"facetrack/internal/clock"
+	"facetrack/internal/config"
+	"facetrack/internal/stage"
+	"facetrack/internal/stage/links"
+	"facetrack/internal/stage/networks"
+	"facetrack/internal/stage/queue"
+	"facetrack/ipc"
+	"facetrack/track"
+)
+
+// maxQueue is generous: a frame costs the tracker well under a millisecond.
+const maxQueue = 64
+
+type tracker struct {
+	env     *stage.Env
+	acks    *ipc.Acker
+	options track.Options
+	pool    *queue.Pool[ipc.Landmarks]
+	cameras []map[string]*track.Tracker // one map a worker, touched by that worker alone
+}
+
+// Run is the stage's main function.
+func Run(ctx context.Context, env *stage.Env) error {
+	options := trackOptions(env.Config.Tracker)
+	head, err := networks.OpenHead(env.Config)
+	if err != nil {
+		return stage.Permanent(err)
+	}
+	options.Pose = head
+	t := &tracker{
+		env: env, options: options, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
+		pool: queue.NewPool[ipc.Landmarks](env.Config.WorkerCount(), maxQueue),
+	}
+	for range t.pool.Workers() {
+		t.cameras = append(t.cameras, map[string]*track.Tracker{})
+	}
+	defer func() { _ = t.acks.Close() }()
+	if _, err := env.Subscribe(ipc.KindLandmarks, t.receive); err != nil {
+		return err
+	}
+	env.Ready()
+	var workers sync.WaitGroup
+	for w := range t.cameras {
+		workers.Go(func() { t.pool.Run(ctx, w, func(l ipc.Landmarks) { t.frame(w, l) }) })
+	}
+	workers.Wait()
+	return nil
+}
+
+func (t *tracker) receive(data []byte) {
+	l, err := ipc.DecodeLandmarks(data)
+	if err != nil {
+		t.env.Log.Warn("landmarks message ignored", "error", err)
+		return
+	}
+	if old, dropped := t.pool.Push(l.Camera, l); dropped {
+		t.env.Drop(old.Frame, links.ReasonQueueFull)
+	}
+}
+
+// frame tracks the faces of one frame and publishes them.
+func (t *tracker) frame(worker int, l ipc.Landmarks) {
+	begin := clock.Now()
+	result := t.camera(worker, l.Camera).Update(observation(l))
+	out := ipc.Tracks{Frame: l.Frame, Topology: l.Topology, Faces: []ipc.TrackedFace{}, Lost: result.Lost}
+	for _, f := range result.Faces {
+		out.Faces = append(out.Faces, trackedFace(f, t.env.Config.Tracker.KeepRaw))
+	}
+	out.Stamps.Tracks = clock.Now()
+	if err := t.env.Publish(l.Camera, ipc.KindTracks, &out); err != nil {
+		t.env.Drop(l.Frame, links.ReasonBus)
+		return
+	}
+	t.acks.Done(&l.Frame)
+	t.env.Telemetry.Frame(l.Camera, len(out.Faces), clock.Since(begin), clock.Since(l.CaptureNS))
+}
+
+func (t *tracker) camera(worker int, name string) *track.Tracker {
+	cameras := t.cameras[worker]
+	if cameras[name] == nil {
+		options := t.options
+		for _, c := range t.env.Config.Cameras {
+			if c.Name == name {
+				options.HFOVDegrees = c.HFOV
+			}
+		}
+		cameras[name] = track.New(options)
+	}
+	return cameras[name]
+}
+
+func trackOptions(c config.Tracker) track.Options {
+	euro := func(o config.OneEuro) track.OneEuroParams {
+		return track.OneEuroParams{MinCutoff: o.MinCutoff, Beta: o.Beta, DCutoff: o.DCutoff}
+	}
+	return track.Options{
+		MemorySeconds: c.MemorySeconds, ReIDSeconds: c.ReidentifySeconds, MaxFaces: c.MaxIdentities,
+		Smoothing: track.Smoothing{
+			Off: !c.Smoothing.Enabled, Points: euro(c.Smoothing.Points), Box: euro(c.Smoothing.Points),
+			Blendshapes: euro(c.Smoothing.Blendshapes), Angles: euro(c.Smoothing.Pose), Position: euro(c.Smoothing.Pose),
+		},
+	}
+}

@@ -1,0 +1,46 @@
+package telemetry
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"facetrack/internal/version"
+)
+
+// ServiceName is the name under which a stage shows in `nats micro ls`.
+func ServiceName(stage string) string { return "facetrack-" + stage }
+
+// StatusSubject is where the stages of a rig answer with their Stats.
+func StatusSubject(rig, stage string) string {
+	return fmt.Sprintf("facetrack.%s.status.%s", rig, stage)
+}
+
+// Serve shows r as a NATS service until the returned service is stopped. Its statistics carry Stats as data.
+func Serve(nc *nats.Conn, rig string, r *Recorder) (micro.Service, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	svc, err := micro.AddService(nc, micro.Config{
+		Name:         ServiceName(r.stage),
+		Version:      version.SemVer,
+		Description:  "facetrack " + r.stage + " of rig " + rig,
+		Metadata:     map[string]string{"rig": rig, "host": host, "pid": strconv.Itoa(os.Getpid())},
+		StatsHandler: func(*micro.Endpoint) any { return r.Snapshot() },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("NATS service %s: %w", ServiceName(r.stage), err)
+	}
+	// No queue group: the operator's tool asks all processes of a stage at once.
+	err = svc.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) { _ = req.RespondJSON(r.Snapshot()) }),
+		micro.WithEndpointSubject(StatusSubject(rig, r.stage)), micro.WithEndpointQueueGroupDisabled())
+	if err != nil {
+		_ = svc.Stop()
+		return nil, fmt.Errorf("NATS service %s: %w", ServiceName(r.stage), err)
+	}
+	return svc, nil
+}

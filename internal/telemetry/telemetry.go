@@ -1,0 +1,141 @@
+// Package telemetry counts what one process does and shows it as a NATS service.
+package telemetry
+
+import (
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"facetrack/internal/latency"
+)
+
+// Recorder collects the numbers of one process. It is safe for concurrent use.
+type Recorder struct {
+	stage   string
+	started time.Time
+
+	mu      sync.Mutex
+	backend string
+	cameras map[string]*camera
+}
+
+type camera struct {
+	frames, faces uint64
+	dropped       map[string]uint64
+	link          func() Link
+	ring          func() any
+	state         string
+	work, age     *latency.Histogram
+}
+
+// Link says how the pixels of a camera reach this process, and why that way.
+type Link struct {
+	Transport string    `json:"transport"`
+	Reason    string    `json:"reason"`
+	Attempts  []Attempt `json:"attempts,omitempty"`
+	Reattach  uint64    `json:"reattaches"`
+}
+
+// Attempt is one transport that was tried before and why it was not taken.
+type Attempt struct {
+	Transport string `json:"transport"`
+	Reason    string `json:"reason"`
+}
+
+// Stats is a snapshot, as in the data field of the NATS service's statistics.
+type Stats struct {
+	Stage   string                 `json:"stage"`
+	PID     int                    `json:"pid"`
+	UptimeS float64                `json:"uptime_s"`
+	Backend string                 `json:"backend,omitempty"`
+	Cameras map[string]CameraStats `json:"cameras"`
+}
+
+// CameraStats are the numbers of one camera in one process.
+type CameraStats struct {
+	State   string              `json:"state,omitempty"` // capture: "running", "lost: …", "ended"
+	Frames  uint64              `json:"frames"`          // passed on
+	Faces   uint64              `json:"faces"`           // found in them
+	Dropped map[string]uint64   `json:"dropped"`         // by reason
+	Link    *Link               `json:"link,omitempty"`
+	Ring    any                 `json:"ring,omitempty"` // capture: slots, readers, leases
+	WorkMS  latency.Percentiles `json:"work_ms"`        // this process's own work on a frame
+	AgeMS   latency.Percentiles `json:"age_ms"`         // from the capture instant to this process's message
+}
+
+// New returns the recorder of a process that runs stage.
+func New(stage string) *Recorder {
+	return &Recorder{stage: stage, started: time.Now(), cameras: map[string]*camera{}}
+}
+
+func (r *Recorder) with(name string, f func(*camera)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.cameras[name]
+	if c == nil {
+		c = &camera{dropped: map[string]uint64{}, work: latency.New(), age: latency.New()}
+		r.cameras[name] = c
+	}
+	f(c)
+}
+
+// Frame notes one frame passed on: its faces, how long this process worked on it and how old it is now.
+func (r *Recorder) Frame(name string, faces int, work, age time.Duration) {
+	r.with(name, func(c *camera) {
+		c.frames++
+		c.faces += uint64(max(faces, 0)) //nolint:gosec // never negative
+		c.work.Record(work)
+		c.age.Record(age)
+	})
+}
+
+// Drop notes one frame given up.
+func (r *Recorder) Drop(name, reason string) {
+	r.with(name, func(c *camera) { c.dropped[reason]++ })
+}
+
+// State notes what a camera is doing, for people.
+func (r *Recorder) State(name, state string) { r.with(name, func(c *camera) { c.state = state }) }
+
+// Backend notes what runs the networks.
+func (r *Recorder) Backend(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.backend = name
+}
+
+// SetLink registers where the state of a camera's link is read from.
+func (r *Recorder) SetLink(name string, f func() Link) { r.with(name, func(c *camera) { c.link = f }) }
+
+// SetRing registers where the state of a camera's ring is read from.
+func (r *Recorder) SetRing(name string, f func() any) { r.with(name, func(c *camera) { c.ring = f }) }
+
+// Snapshot returns the numbers so far.
+func (r *Recorder) Snapshot() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := Stats{
+		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
+		Cameras: make(map[string]CameraStats, len(r.cameras)),
+	}
+	for name, c := range r.cameras {
+		s.Cameras[name] = c.stats()
+	}
+	return s
+}
+
+func (c *camera) stats() CameraStats {
+	s := CameraStats{
+		State: c.state, Frames: c.frames, Faces: c.faces, Dropped: maps.Clone(c.dropped),
+		WorkMS: c.work.Percentiles(), AgeMS: c.age.Percentiles(),
+	}
+	if c.link != nil {
+		link := c.link()
+		s.Link = &link
+	}
+	if c.ring != nil {
+		s.Ring = c.ring()
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package ipc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"facetrack/gpuring"
+)
+
+// Errors of a Bucket.
+var (
+	// ErrNoJetStream: the server keeps no state.
+	ErrNoJetStream = errors.New("the NATS server has no JetStream: start it with -js, or use facetrack up")
+	// ErrNoKey: the key has no value.
+	ErrNoKey = errors.New("no such key")
+	// ErrConflict: somebody else changed the key since it was read.
+	ErrConflict = errors.New("the key was changed meanwhile: read it again")
+)
+
+const configKey = "config"
+
+// Bucket keeps the configuration and the ring state of a rig in a JetStream key-value bucket.
+type Bucket struct{ kv jetstream.KeyValue }
+
+// RingState is what a rig remembers about a camera's ring.
+type RingState struct {
+	Camera     string           `json:"camera"`
+	Ring       string           `json:"ring"`
+	Generation uint64           `json:"generation"`
+	Geometry   gpuring.Geometry `json:"geometry"`
+	Host       string           `json:"host"`
+	PID        int              `json:"pid"`
+	Open       bool             `json:"open"`
+	WallNS     int64            `json:"t_wall_ns"` // when this was written, since the Unix epoch
+}
+
+// OpenBucket opens the bucket facetrack_<rig> and makes it when there is none. ErrNoJetStream without JetStream.
+func OpenBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucket, error) {
+	if err := CheckToken("rig", rig); err != nil {
+		return nil, err
+	}
+	name := "facetrack_" + rig
+	kv, err := js.KeyValue(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: name, Description: "configuration and ring state of rig " + rig, History: 8,
+		})
+	}
+	if noJetStream(err) {
+		return nil, fmt.Errorf("bucket %s: %w", name, ErrNoJetStream)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", name, err)
+	}
+	return &Bucket{kv: kv}, nil
+}
+
+func noJetStream(err error) bool {
+	for _, none := range []error{jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount, nats.ErrNoResponders} {
+		if errors.Is(err, none) {
+			return true
+		}
+	}
+	return false
+}
+
+// Put stores v as JSON and returns the revision.
+func (b *Bucket) Put(ctx context.Context, key string, v any) (revision uint64, err error) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		revision, err = b.kv.Put(ctx, key, data)
+	}
+	return revision, about("put", key, err)
+}
+
+// Update stores v as JSON if the key still has the given revision, 0 for a key that must not exist yet.
+// ErrConflict when it has not.
+func (b *Bucket) Update(ctx context.Context, key string, v any, revision uint64) (uint64, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0, about("update", key, err)
+	}
+	if revision == 0 {
+		revision, err = b.kv.Create(ctx, key, data)
+	} else {
+		revision, err = b.kv.Update(ctx, key, data, revision)
+	}
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		err = fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return revision, about("update", key, err)
+}
+
+// Get reads the key's JSON into v and returns its revision. ErrNoKey when it has no value.
+func (b *Bucket) Get(ctx context.Context, key string, v any) (revision uint64, err error) {
+	entry, err := b.kv.Get(ctx, key)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return 0, about("get", key, ErrNoKey)
+	case err != nil:
+		return 0, about("get", key, err)
+	}
+	return entry.Revision(), about("get", key, json.Unmarshal(entry.Value(), v))
+}
+
+func about(what, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ipc: %s %s: %w", what, key, err)
+}
+
+// PutConfig stores the configuration of the rig.
+func (b *Bucket) PutConfig(ctx context.Context, config any) (revision uint64, err error) {
+	return b.Put(ctx, configKey, config)
+}
+
+// Config reads the configuration of the rig.
+func (b *Bucket) Config(ctx context.Context, into any) (revision uint64, err error) {
+	return b.Get(ctx, configKey, into)
+}
+
+// PutRing stores the state of a camera's ring.
+func (b *Bucket) PutRing(ctx context.Context, s RingState) error {
+	if err := CheckToken("camera", s.Camera); err != nil {
+		return err
+	}
+	_, err := b.Put(ctx, "ring."+s.Camera, s)
+	return err
+}
+
+// Ring reads the state of a camera's ring.
+func (b *Bucket) Ring(ctx context.Context, camera string) (RingState, error) {
+	var s RingState
+	if err := CheckToken("camera", camera); err != nil {
+		return s, err
+	}
+	_, err := b.Get(ctx, "ring."+camera, &s)
+	return s, err
+}

@@ -1,0 +1,108 @@
+package ipc
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// ErrNoServer says that nothing answers at the NATS URL.
+var ErrNoServer = errors.New("no NATS server")
+
+const (
+	reconnectWait   = 250 * time.Millisecond
+	reconnectJitter = 250 * time.Millisecond
+	// settleTime is how long after a reconnection every other process has reconnected and subscribed, too.
+	settleTime   = 2 * (reconnectWait + reconnectJitter)
+	writeTimeout = 5 * time.Second
+	pingInterval = 5 * time.Second
+)
+
+// Conn is a NATS connection as every process of a rig makes it: it reconnects for ever, and publishing while
+// it is disconnected fails at once, so that the caller can count what was not sent.
+type Conn struct {
+	*nats.Conn
+	slow atomic.Uint64
+}
+
+// SlowConsumers counts how often a subscription of this connection fell so far behind that messages were lost.
+func (c *Conn) SlowConsumers() uint64 { return c.slow.Load() }
+
+// Close closes the connection without waiting for pending messages.
+func (c *Conn) Close() error {
+	c.Conn.Close()
+	return nil
+}
+
+// Connect connects to url, which may be a list separated by commas. The first connection is not retried:
+// ErrNoServer when nothing answers. Options given are added to the shared ones and win.
+func Connect(url, name string, logger *slog.Logger, opts ...nats.Option) (*Conn, error) {
+	c := &Conn{}
+	log := logger.With("nats", redact(url))
+	nc, err := nats.Connect(url, append(c.options(name, log), opts...)...)
+	if err != nil {
+		return nil, connectError(redact(url), err)
+	}
+	c.Conn = nc
+	return c, nil
+}
+
+func (c *Conn) options(name string, log *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.Name(name),
+		nats.RetryOnFailedConnect(false),
+		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectJitter, reconnectJitter),
+		nats.ReconnectBufSize(-1),
+		nats.FlusherTimeout(writeTimeout),
+		nats.PingInterval(pingInterval),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { c.report(log, sub, err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil: closed by this process
+				log.Warn("disconnected; reconnecting", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("reconnected") }),
+	}
+}
+
+func (c *Conn) report(log *slog.Logger, sub *nats.Subscription, err error) {
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	if errors.Is(err, nats.ErrSlowConsumer) {
+		c.slow.Add(1)
+	}
+	log.Warn("connection error", "subject", subject, "error", err)
+}
+
+func connectError(url string, err error) error {
+	var network net.Error
+	if errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network) {
+		return fmt.Errorf("%w at %s: start one or use facetrack up: %w", ErrNoServer, url, err)
+	}
+	return fmt.Errorf("connect to NATS at %s: %w", url, err)
+}
+
+// redact hides passwords in a list of URLs.
+func redact(list string) string {
+	urls := strings.Split(list, ",")
+	for i, s := range urls {
+		if u, err := url.Parse(strings.TrimSpace(s)); err == nil {
+			urls[i] = u.Redacted()
+		} else {
+			urls[i] = "(unreadable URL)"
+		}
+	}
+	return strings.Join(urls, ",")
+}

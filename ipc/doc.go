@@ -1,0 +1,21 @@
+// Package ipc is how the processes of a rig talk: subjects, messages, and the link between a camera's ring
+// and its consumers.
+//
+// Messages are JSON on `face.<rig>.<camera>.<kind>` and never carry pixels. A consumer turns a [Frame] into
+// pixels with its [Link]:
+//
+//	consumer                                     capture
+//	   | -- request .ring {attach} ----------------> |  [Server]
+//	   | <- descriptor, geometry, transports ------- |
+//	   |    tries cuda-ipc, shm, copy in this order  |
+//	   | <= .frame {seq, ring, slot, generation} ==> |  every frame
+//	   |    cuda-ipc, shm: leases the slot itself    |
+//	   | -- request .pixels {slot, generation} ----> |  copy only: the server leases the slot,
+//	   | <- chunks {index, total, crc} ------------- |  copies it, checks the lease, sends
+//	   | -- request .ring {ping} ------------------> |  copy only: a silent consumer is dropped
+//	   | -- .release ------------------------------> |  copy only: the consumer leaves
+//
+// A link that breaks attaches again by itself, on the next rung when it has to, and [Link.Status] says which
+// transport it uses and why not a faster one. [Drops] and [Acker] account for frames, [Connect] makes the
+// connection all processes share, and [OpenBucket] keeps configuration and ring state.
+package ipc

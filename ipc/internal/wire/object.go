@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// Fields reads an object. For each field whose name is in names, read is called with its index and consumes
+// the value; other fields are skipped. A name given twice is an error. It returns a bit set of the names seen.
+func (c *Cursor) Fields(names []string, read func(i int)) (seen uint64) {
+	return c.FieldsWhile(names, func(i int, _ uint64) bool {
+		if i < 0 {
+			c.Skip()
+		} else {
+			read(i)
+		}
+		return true
+	})
+}
+
+// FieldsWhile is Fields with every field shown to read: i is -1 for a name that is not in names, seen is the
+// set before this field. When read returns false, reading stops where it is.
+func (c *Cursor) FieldsWhile(names []string, read func(i int, seen uint64) bool) (seen uint64) {
+	if !c.expect('{', "an object") || c.take('}') {
+		return 0
+	}
+	for guess := 0; c.err == nil; guess++ {
+		name := c.key()
+		guess = lookup(names, name, guess)
+		if c.err != nil {
+			return seen
+		}
+		if guess >= 0 && seen&(1<<guess) != 0 {
+			c.FailAt(names[guess], ErrDuplicate)
+			return seen
+		}
+		if !read(guess, seen) {
+			return seen
+		}
+		if c.err != nil {
+			c.path = join(short(name), c.path)
+			return seen
+		}
+		if guess >= 0 {
+			seen |= 1 << guess
+		}
+		if c.take('}') {
+			return seen
+		}
+		c.expectSyntax(',', "',' or '}'")
+	}
+	return seen
+}
+
+// Require fails when a name whose bit is set in required is not in seen.
+func (c *Cursor) Require(names []string, seen, required uint64) {
+	if missing := required &^ seen; missing != 0 {
+		c.FailAt(names[bits.TrailingZeros64(missing)], ErrMissing)
+	}
+}
+
+// Elements reads an array of at most limit elements; item consumes the i-th. null stands for an empty array.
+func (c *Cursor) Elements(limit int, item func(i int)) {
+	if c.Null() || !c.expect('[', "an array") || c.take(']') {
+		return
+	}
+	for i := 0; c.err == nil; i++ {
+		if i == limit {
+			c.Fail(fmt.Errorf("%w: at most %d", ErrTooMany, limit))
+			return
+		}
+		if item(i); c.err != nil {
+			c.path = join(fmt.Sprintf("[%d]", i), c.path)
+			return
+		}
+		if c.take(']') {
+			return
+		}
+		c.expectSyntax(',', "',' or ']'")
+	}
+}
+
+// Skip passes over one value of any kind.
+func (c *Cursor) Skip() { c.skip(0) }
+
+func (c *Cursor) skip(depth int) {
+	if depth > maxDepth {
+		c.Fail(ErrTooDeep)
+		return
+	}
+	switch b := c.next(); {
+	case b == '{':
+		c.FieldsWhile(nil, func(int, uint64) bool { c.skip(depth + 1); return true })
+	case b == '[':
+		c.Elements(-1, func(int) { c.skip(depth + 1) })
+	case b == '"':
+		c.text()
+	case b == 't' || b == 'f':
+		c.Bool()
+	case b == 'n':
+		c.Null()
+	default:
+		c.number()
+	}
+}
+
+// key reads the name of a field and the colon. The bytes are valid until the message is changed.
+func (c *Cursor) key() []byte {
+	name := c.text()
+	c.expectSyntax(':', "':'")
+	return name
+}
+
+func (c *Cursor) expectSyntax(b byte, what string) {
+	if !c.take(b) {
+		c.unexpected(ErrSyntax, what)
+	}
+}
+
+// lookup finds name in names, first where it is expected.
+func lookup(names []string, name []byte, guess int) int {
+	if guess >= 0 && guess < len(names) && names[guess] == string(name) {
+		return guess
+	}
+	for i, n := range names {
+		if n == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// short is a name as an error shows it: a long or malformed one is cut.
+func short(name []byte) string {
+	const most = 40
+	if len(name) > most {
+		name = name[:most]
+	}
+	return strings.ToValidUTF8(string(name), "?")
+}

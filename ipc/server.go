@@ -1,0 +1,156 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"facetrack/gpuring"
+)
+
+// ServerOptions adjust a Server; the zero value is usual.
+type ServerOptions struct {
+	MaxSilence time.Duration // a copying consumer that is silent for longer loses its reader; 2 s when zero
+}
+
+// DefaultMaxSilence is how long a copying consumer may be silent.
+const DefaultMaxSilence = 2 * time.Second
+
+// Server is capture's side of one camera's ring: it answers attach requests, and sends pixels to consumers
+// that cannot map them. One Server serves one ring: a new ring needs a new Server.
+type Server struct {
+	nc     *nats.Conn
+	writer gpuring.Writer
+	log    *slog.Logger
+	host   string
+	subs   []*nats.Subscription
+	staged []byte // the frame being sent; only the pixel subscription's goroutine uses it
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	stats    ServerStats
+	closed   bool
+
+	done, stopped chan struct{}
+}
+
+// ServerStats counts what a Server has done.
+type ServerStats struct {
+	Attaches  uint64 `json:"attaches"`
+	Consumers int    `json:"copy_consumers"` // now
+	Frames    uint64 `json:"copied_frames"`
+	Bytes     uint64 `json:"copied_bytes"`
+	Refused   uint64 `json:"refused"`
+}
+
+// NewServer answers for a camera until Close. Give it a connection of its own, apart from the one that frames
+// are announced on: sending pixels to a slow consumer keeps a connection busy.
+func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog.Logger, opts ServerOptions) (*Server, error) {
+	if err := errors.Join(CheckToken("rig", rig), CheckToken("camera", camera)); err != nil {
+		return nil, err
+	}
+	if opts.MaxSilence <= 0 {
+		opts.MaxSilence = DefaultMaxSilence
+	}
+	s := &Server{
+		nc: nc, writer: w, log: logger.With("camera", camera), host: hostname(),
+		sessions: map[string]*session{}, done: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go s.forget(opts.MaxSilence)
+	for kind, handle := range map[Kind]nats.MsgHandler{KindRing: s.onRing, KindPixels: s.onPixels, KindRelease: s.onRelease} {
+		sub, err := nc.Subscribe(Subject(rig, camera, kind), handle)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("ipc: serve camera %s: %w", camera, err), s.Close())
+		}
+		s.subs = append(s.subs, sub)
+	}
+	if err := nc.FlushTimeout(writeTimeout); err != nil { // from here on consumers are heard
+		return nil, errors.Join(fmt.Errorf("ipc: serve camera %s: %w", camera, err), s.Close())
+	}
+	return s, nil
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// Stats returns the counts.
+func (s *Server) Stats() ServerStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Consumers = len(s.sessions)
+	return stats
+}
+
+// Close stops answering and closes the consumers' readers; the ring itself is left alone. It is idempotent.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	close(s.done)
+	<-s.stopped
+	var errs []error
+	for _, sub := range s.subs { // what has arrived is still answered, with a refusal
+		if err := sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, s.dropSessions(func(*session) bool { return true }))...)
+}
+
+func (s *Server) onRing(m *nats.Msg) {
+	request, err := DecodeAttachRequest(m.Data)
+	if err == nil {
+		err = s.serve(&request)
+	}
+	reply := s.describe(&request)
+	if err != nil {
+		s.refused(err)
+		reply = AttachReply{Error: codeOf(err), Text: err.Error()}
+	}
+	data, err := json.Marshal(reply)
+	if err == nil {
+		err = m.Respond(data)
+	}
+	if err != nil {
+		s.log.Warn("attach request not answered", "error", err)
+	}
+}
+
+// describe makes the answer to an attach request.
+func (s *Server) describe(r *AttachRequest) AttachReply {
+	offers := []Offer{
+		{Transport: CUDAIPC, Reason: "the ring is in host memory: capture has no CUDA device"},
+		{Transport: SHM, Offered: true},
+		{Transport: Copy, Offered: true},
+	}
+	for i := range offers {
+		if o := &offers[i]; o.Offered && !slices.Contains(r.Accepts, o.Transport) {
+			o.Offered, o.Reason = false, "the consumer does not accept it"
+		}
+	}
+	return AttachReply{Ring: s.writer.Descriptor(), Transports: offers, Host: s.host, UID: os.Geteuid()}
+}
+
+func (s *Server) refused(err error) {
+	s.mu.Lock()
+	s.stats.Refused++
+	s.mu.Unlock()
+	s.log.Debug("request refused", "error", err)
+}

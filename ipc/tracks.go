@@ -1,0 +1,153 @@
+package ipc
+
+import "facetrack/ipc/internal/wire"
+
+// Pose is where a head is and where it looks.
+type Pose struct {
+	Pitch float64 `json:"pitch"` // degrees
+	Yaw   float64 `json:"yaw"`   // degrees
+	Roll  float64 `json:"roll"`  // degrees
+	X     float64 `json:"x_cm"`  // camera frame: x right, cm
+	Y     float64 `json:"y_cm"`  // y down, cm
+	Z     float64 `json:"z_cm"`  // z forward, cm
+}
+
+// RawFace is a face before smoothing.
+type RawFace struct {
+	Pose        Pose      `json:"pose"`
+	Blendshapes []float64 `json:"blendshapes"`
+	Points      Points    `json:"points"`
+}
+
+// TrackedFace is one face with an identity that lasts over frames.
+type TrackedFace struct {
+	ID          int        `json:"id"`
+	Box         [4]float64 `json:"box"` // x, y, width, height; px of the full-resolution frame
+	Score       float64    `json:"score"`
+	Pose        Pose       `json:"pose"`
+	Blendshapes []float64  `json:"blendshapes"`
+	Points      Points     `json:"points"`
+	Raw         *RawFace   `json:"raw,omitempty"`
+}
+
+// Tracks are the faces of one frame, and what detection and landmarks need to know about the next.
+type Tracks struct {
+	Frame
+	Topology string        `json:"topology"`
+	Faces    []TrackedFace `json:"faces"`
+	Lost     []int         `json:"lost,omitempty"` // identities lost on this frame
+}
+
+var (
+	tracksFields  = append(frameFields[:len(frameFields):len(frameFields)], "topology", "faces", "lost")
+	trackedFields = []string{"id", "box", "score", "pose", "blendshapes", "points", "raw"}
+	rawFields     = []string{"pose", "blendshapes", "points"}
+	poseFields    = []string{"pitch", "yaw", "roll", "x_cm", "y_cm", "z_cm"}
+)
+
+// maxLost bounds the identities lost on one frame.
+const maxLost = 2 * MaxFaces
+
+// AppendJSON implements [Message].
+func (m *Tracks) AppendJSON(buf []byte) ([]byte, error) { return appendJSON(buf, m) }
+
+func (m *Tracks) encode(e *wire.Encoder) {
+	m.Frame.encode(e)
+	e.String(`,"topology":`, m.Topology)
+	tooMany(e, "faces", len(m.Faces), MaxFaces)
+	e.Each(`,"faces":`, len(m.Faces), func(i int) { m.Faces[i].encode(e) })
+	if len(m.Lost) > 0 {
+		tooMany(e, "lost", len(m.Lost), maxLost)
+		e.Ints(`,"lost":`, m.Lost)
+	}
+	e.Raw("}")
+}
+
+func (f *TrackedFace) encode(e *wire.Encoder) {
+	e.Int(`{"id":`, int64(f.ID))
+	e.Floats(`,"box":`, f.Box[:], pixelDecimals)
+	e.Float(`,"score":`, f.Score, scoreDecimals)
+	e.Raw(`,"pose":`)
+	f.Pose.encode(e)
+	encodeShape(e, f.Points, f.Blendshapes)
+	if f.Raw != nil {
+		e.Raw(`,"raw":{"pose":`)
+		f.Raw.Pose.encode(e)
+		encodeShape(e, f.Raw.Points, f.Raw.Blendshapes)
+		e.Raw("}")
+	}
+	e.Raw("}")
+}
+
+func (p *Pose) encode(e *wire.Encoder) {
+	e.Float(`{"pitch":`, p.Pitch, poseDecimals)
+	e.Float(`,"yaw":`, p.Yaw, poseDecimals)
+	e.Float(`,"roll":`, p.Roll, poseDecimals)
+	e.Float(`,"x_cm":`, p.X, poseDecimals)
+	e.Float(`,"y_cm":`, p.Y, poseDecimals)
+	e.Float(`,"z_cm":`, p.Z, poseDecimals)
+	e.Raw("}")
+}
+
+// DecodeTracks reads a tracks message.
+func DecodeTracks(data []byte) (Tracks, error) {
+	var m Tracks
+	c := wire.NewCursor(data)
+	decodeResult(&c, &m.Frame, tracksFields, 1<<1, func(i int) {
+		switch i {
+		case 0:
+			m.Topology = c.String(maxText)
+		case 1:
+			m.Faces = decodeFaces(&c, (*TrackedFace).decode)
+		case 2:
+			m.Lost = c.Sizes(maxLost)
+		}
+	})
+	return m, finish(&c, "tracks")
+}
+
+func (f *TrackedFace) decode(c *wire.Cursor) {
+	seen := c.Fields(trackedFields, func(i int) {
+		switch i {
+		case 0:
+			f.ID = c.Size()
+		case 1:
+			c.Fixed(f.Box[:])
+		case 2:
+			f.Score = c.Float()
+		case 3:
+			f.Pose.decode(c)
+		case 4:
+			f.Blendshapes = c.Floats(MaxBlendshapes)
+		case 5:
+			f.Points = c.Points3(MaxPoints)
+		case 6:
+			f.Raw = decodeRaw(c)
+		}
+	})
+	c.Require(trackedFields, seen, 1<<0|1<<1|1<<3)
+	checkBox(c, &f.Box)
+}
+
+func decodeRaw(c *wire.Cursor) *RawFace {
+	if c.Null() {
+		return nil
+	}
+	r := new(RawFace)
+	c.Fields(rawFields, func(i int) {
+		switch i {
+		case 0:
+			r.Pose.decode(c)
+		case 1:
+			r.Blendshapes = c.Floats(MaxBlendshapes)
+		case 2:
+			r.Points = c.Points3(MaxPoints)
+		}
+	})
+	return r
+}
+
+func (p *Pose) decode(c *wire.Cursor) {
+	into := [...]*float64{&p.Pitch, &p.Yaw, &p.Roll, &p.X, &p.Y, &p.Z}
+	c.Fields(poseFields, func(i int) { *into[i] = c.Float() })
+}

@@ -1,0 +1,96 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"facetrack/internal/stage"
+)
+
+// kill -9 of each process in turn: the run goes on, the killed stage is back, the books balance, nothing is left.
+func TestKillEachProcess(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=2,fps=30", "--record", r.path("a.jsonl"))
+	r.eventually("frames flow", func() bool { return r.status()["lsl-out"].Cameras["cam0"].Frames > 10 })
+	for _, name := range []string{stage.Detect, stage.Landmarks, stage.Tracker, stage.LSLOut, stage.Capture} {
+		before := r.status()
+		pid := before[name].PID
+		if pid == 0 {
+			t.Fatalf("no status of %s", name)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		killed := time.Now()
+		r.eventually(name+" is back in the flow", func() bool {
+			s := r.status()[name]
+			return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0
+		})
+		t.Logf("%s back in the flow %v after kill -9", name, time.Since(killed).Round(time.Millisecond))
+		for other, s := range r.status() {
+			if other != name && s.PID != before[other].PID {
+				t.Errorf("%s was restarted when %s was killed", other, name)
+			}
+		}
+	}
+	r.interrupt()
+	s := r.mustEnd()
+	cam := s.Cameras["cam0"]
+	for _, name := range stage.Names {
+		if s.Restarts[name] != 1 {
+			t.Errorf("%s: %d restarts, want 1", name, s.Restarts[name])
+		}
+	}
+	if cam.Tracked == 0 || cam.TotalDropped() == 0 {
+		t.Errorf("tracked %d, dropped %v: a killed process loses what it holds", cam.Tracked, cam.Dropped)
+	}
+	if len(cam.Identities) < 2 {
+		t.Errorf("identities %v", cam.Identities)
+	}
+	t.Logf("captured %d = tracked %d + dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
+	checkRecording(t, r, cam.Tracked)
+}
+
+// checkRecording: every tracked frame is on file once, and sequence numbers never begin anew.
+func checkRecording(t *testing.T, r *rig, tracked uint64) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for _, m := range tracks(t, r.path("a.jsonl")) {
+		if seen[m.Seq] {
+			t.Errorf("frame %d was recorded twice", m.Seq)
+		}
+		seen[m.Seq] = true
+	}
+	if uint64(len(seen)) != tracked {
+		t.Errorf("%d frames recorded, %d tracked", len(seen), tracked)
+	}
+}
+
+// An offline run loses no more than what was under way when a stage is killed.
+func TestKillDuringOfflineRun(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,frames=3000", "--pace", "max")
+	for _, name := range []string{stage.Landmarks, stage.Capture} {
+		frames := uint64(0)
+		r.eventually("frames flow", func() bool {
+			now := r.status()["tracker"].Cameras["cam0"].Frames
+			flows := frames > 0 && now > frames
+			frames = now
+			return flows
+		})
+		if err := syscall.Kill(r.status()[name].PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cam := r.mustEnd().Cameras["cam0"]
+	if cam.Captured != 3000 {
+		t.Errorf("captured %d frames of 3000: the source was not resumed where it was", cam.Captured)
+	}
+	if lost := cam.TotalDropped(); lost > 20 {
+		t.Errorf("%d frames lost: %v", lost, cam.Dropped)
+	}
+	t.Logf("captured %d = tracked %d + dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
+}

@@ -1,0 +1,188 @@
+package vision
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"facetrack/infer"
+)
+
+// Errors of the networks' inputs and outputs.
+var (
+	ErrModel     = errors.New("vision: the network does not fit")
+	ErrNonFinite = errors.New("vision: the network's output is not finite")
+)
+
+// DetectorOptions tune a Detector; zero fields take the kind's defaults.
+type DetectorOptions struct {
+	ScoreThreshold float64 // 0..1; default 0.6 (yunet), 0.5 (blazeface)
+	NMSThreshold   float64 // IoU above which two boxes are one face; default 0.3
+	MaxFaces       int     // default 32
+	MaxBatch       int     // frames per run of the network, at most the session's; default 1
+}
+
+// decoder turns one frame's outputs into faces in input pixels.
+type decoder interface {
+	decode(out [][]float32, threshold float64) []Face
+	reduce(faces []Face, threshold float64, limit int) []Face
+	options(DetectorOptions) DetectorOptions
+	normalization() Normalization
+}
+
+// Detector finds faces in whole frames. It is used by one goroutine at a time and does not own its session.
+type Detector struct {
+	session infer.Session
+	decoder decoder
+	opts    DetectorOptions
+	boxer   *Letterboxer
+	floats  int // of one input
+	in      []float32
+	out     [][]float32
+	lens    []int // of one item of each output
+	maps    []Mapping
+}
+
+// NewDetector makes a detector of kind "yunet" or "blazeface". The session's input is [1, N, N, 3]; an error
+// wraps ErrModel when the session is not of that kind.
+func NewDetector(kind string, session infer.Session, opts DetectorOptions) (*Detector, error) {
+	size, err := inputSize(session)
+	if err != nil {
+		return nil, err
+	}
+	var dec decoder
+	switch kind {
+	case "yunet":
+		dec, err = newYuNet(size, session.Outputs())
+	case "blazeface":
+		dec, err = newBlazeFace(size, session.Outputs())
+	default:
+		return nil, fmt.Errorf("%w: detector kind %q; use yunet or blazeface", ErrModel, kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	boxer, err := NewLetterboxer(size, dec.normalization())
+	if err != nil {
+		return nil, err
+	}
+	d := &Detector{session: session, decoder: dec, opts: dec.options(opts).common(), boxer: boxer, floats: size * size * 3}
+	d.allocate()
+	return d, nil
+}
+
+func (o DetectorOptions) common() DetectorOptions {
+	if o.NMSThreshold == 0 {
+		o.NMSThreshold = 0.3
+	}
+	if o.MaxFaces < 1 {
+		o.MaxFaces = 32
+	}
+	o.MaxBatch = max(1, o.MaxBatch)
+	return o
+}
+
+func (d *Detector) allocate() {
+	n := d.opts.MaxBatch
+	d.in = make([]float32, n*d.floats)
+	d.maps = make([]Mapping, n)
+	for _, info := range d.session.Outputs() {
+		d.lens = append(d.lens, info.Len())
+		d.out = append(d.out, make([]float32, n*info.Len()))
+	}
+}
+
+// Detect returns the faces of one frame, best score first.
+func (d *Detector) Detect(m Image) ([]Face, error) {
+	all, err := d.DetectBatch([]Image{m})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// DetectBatch returns the faces of each frame; frames may differ in size and format.
+func (d *Detector) DetectBatch(frames []Image) ([][]Face, error) {
+	all := make([][]Face, 0, len(frames))
+	for len(frames) > 0 {
+		n := min(len(frames), d.opts.MaxBatch)
+		faces, err := d.run(frames[:n])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, faces...)
+		frames = frames[n:]
+	}
+	return all, nil
+}
+
+func (d *Detector) run(frames []Image) ([][]Face, error) {
+	n := len(frames)
+	for i, m := range frames {
+		mapped, err := d.boxer.Fill(d.in[i*d.floats:(i+1)*d.floats], m)
+		if err != nil {
+			return nil, err
+		}
+		d.maps[i] = mapped
+	}
+	out := make([]infer.Buffer, len(d.out))
+	for i := range out {
+		out[i].Host = d.out[i][:n*d.lens[i]]
+	}
+	if err := d.session.Run(n, []infer.Buffer{{Host: d.in[:n*d.floats]}}, out); err != nil {
+		return nil, fmt.Errorf("vision: face detection: %w", err)
+	}
+	for i, b := range out {
+		if !finite(b.Host) {
+			return nil, fmt.Errorf("%w: face detector, output %q", ErrNonFinite, d.session.Outputs()[i].Name)
+		}
+	}
+	all := make([][]Face, n)
+	for i := range all {
+		all[i] = d.faces(i)
+	}
+	return all, nil
+}
+
+// faces decodes item i of the batch and maps it to the frame.
+func (d *Detector) faces(i int) []Face {
+	item := make([][]float32, len(d.out))
+	for k, n := range d.lens {
+		item[k] = d.out[k][i*n : (i+1)*n]
+	}
+	found := d.decoder.decode(item, d.opts.ScoreThreshold)
+	found = d.decoder.reduce(found, d.opts.NMSThreshold, d.opts.MaxFaces)
+	for k := range found {
+		found[k].toFrame(d.maps[i])
+	}
+	return found
+}
+
+func (f *Face) toFrame(m Mapping) {
+	f.Box[0], f.Box[1] = m.Frame(f.Box[0], f.Box[1])
+	f.Box[2] *= m.Scale
+	f.Box[3] *= m.Scale
+	for i, p := range f.KeyPoints {
+		f.KeyPoints[i][0], f.KeyPoints[i][1] = m.Frame(p[0], p[1])
+	}
+}
+
+// inputSize is N of a session whose one input is [1, N, N, 3].
+func inputSize(s infer.Session) (int, error) {
+	in := s.Inputs()
+	if len(in) != 1 || len(in[0].Shape) != 4 || in[0].Shape[1] != in[0].Shape[2] || in[0].Shape[3] != 3 {
+		return 0, fmt.Errorf("%w: inputs %v; expected one square image [1 N N 3]", ErrModel, in)
+	}
+	return in[0].Shape[1], nil
+}
+
+// finite tells that no value is NaN or infinite.
+func finite(values []float32) bool {
+	const exponent = 0x7f800000
+	for _, v := range values {
+		if math.Float32bits(v)&exponent == exponent {
+			return false
+		}
+	}
+	return true
+}
