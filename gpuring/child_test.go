@@ -33,6 +33,7 @@ type command struct {
 	Descriptor *gpuring.Descriptor `json:",omitempty"`
 	Tickets    []gpuring.Ticket    `json:",omitempty"`
 	N          int                 `json:",omitempty"`
+	Dir        string              `json:",omitempty"`
 }
 
 // answer is what a child reports; which fields are set depends on the command.
@@ -41,6 +42,7 @@ type answer struct {
 	Descriptor *gpuring.Descriptor `json:",omitempty"`
 	Ticket     *gpuring.Ticket     `json:",omitempty"`
 	Stats      *gpuring.Stats      `json:",omitempty"`
+	Names      []string            `json:",omitempty"` // of files
 	Torn       bool                `json:",omitempty"` // pixels are not those of the leased frame
 	Tally      *tally              `json:",omitempty"`
 }
@@ -73,9 +75,15 @@ type child struct {
 
 func spawn(t *testing.T, faults gpuring.Faults) *child {
 	t.Helper()
+	return spawnAs(t, faults, nil)
+}
+
+func spawnAs(t *testing.T, faults gpuring.Faults, attributes *syscall.SysProcAttr) *child {
+	t.Helper()
 	c := &child{t: t, cmd: exec.Command(os.Args[0]), answers: make(chan answer, 1<<16)} // #nosec G204 -- this binary
 	c.cmd.Env = append(os.Environ(), childVariable+"=1", "GOMAXPROCS=2")
 	c.cmd.Stderr = os.Stderr
+	c.cmd.SysProcAttr = attributes
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +93,11 @@ func spawn(t *testing.T, faults gpuring.Faults) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.cmd.Start(); err != nil {
+	err = c.cmd.Start()
+	if attributes != nil && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOSPC)) {
+		t.Skip("SKIPPED: needs a kernel that lets a user have mounts of its own: " + err.Error())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	_ = stdin.Close()

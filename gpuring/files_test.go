@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -70,25 +71,39 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
-// TestFullMemory asks for more than the file system has in all, so that nothing is taken from others.
+// ownMounts starts a child with a mount table of its own, and a tmpfs of so many KiB in it that only the child sees.
+func ownMounts(t *testing.T, dir string, kib int) *child {
+	t.Helper()
+	c := spawnAs(t, gpuring.Faults{}, &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	})
+	if a := c.ask(command{Do: "mount", Dir: dir, N: kib}); a.Err != "" {
+		t.Skip("SKIPPED: needs a kernel that lets a user have mounts of its own: " + a.Err)
+	}
+	return c
+}
+
+// TestFullMemory: a full file system is one clear error, no signal, and leaves nothing behind.
 func TestFullMemory(t *testing.T) {
-	o := options(t, gpuring.Geometry{Width: 16384, Height: 16384, Format: gpuring.BGR, Slots: gpuring.MaxSlots})
-	var st unix.Statfs_t
-	if err := unix.Statfs(o.Dir, &st); err != nil {
-		t.Fatal(err)
+	o := options(t, small)
+	c := ownMounts(t, o.Dir, 512)
+	a := c.ask(command{Do: "create", Options: &o})
+	oneLine(t, errors.New(a.Err), gpuring.ErrNoSpace.Error(), "needs 1 MiB in "+o.Dir, "0 MiB free", "fewer slots")
+	if a := c.must(command{Do: "list", Dir: o.Dir}); len(a.Names) != 0 {
+		t.Errorf("files left: %v", a.Names)
 	}
-	need := uint64(o.Geometry.FrameBytes()) * gpuring.MaxSlots // #nosec G115 -- positive
-	if total := st.Blocks * uint64(st.Bsize); total == 0 || total >= need {
-		t.Skipf("SKIPPED: needs a file system of less than %d GiB at %s", need>>30, o.Dir)
-	}
-	_, err := gpuring.Create(o)
-	if !errors.Is(err, gpuring.ErrNoSpace) {
-		t.Errorf("%v, want ErrNoSpace", err)
-	}
-	oneLine(t, err, "needs 196609 MiB", o.Dir, "MiB free", "fewer slots")
-	if left := names(t, o.Dir); len(left) != 0 {
-		t.Errorf("files left: %v", left)
-	}
+	o.Geometry.Width /= 4 // this fits
+	c.must(command{Do: "create", Options: &o})
+	c.must(command{Do: "publish"})
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	o := options(t, small)
+	c := ownMounts(t, o.Dir, 0)
+	a := c.ask(command{Do: "create", Options: &o})
+	oneLine(t, errors.New(a.Err), o.Dir, "read-only", "remount,rw")
 }
 
 func TestNameTaken(t *testing.T) {
@@ -173,20 +188,23 @@ func TestOtherVersion(t *testing.T) {
 func TestNotShared(t *testing.T) {
 	o := options(t, small)
 	w := create(t, o)
+	o.Camera = "cam1"
+	other := create(t, o).Descriptor()
 	for name, change := range map[string]func(*gpuring.Descriptor){
-		"no control file":  func(d *gpuring.Descriptor) { d.ControlPath += "x" },
-		"no pixel file":    func(d *gpuring.Descriptor) { d.PixelPath += "x" },
-		"pixels for both":  func(d *gpuring.Descriptor) { d.ControlPath = d.PixelPath },
-		"control for both": func(d *gpuring.Descriptor) { d.PixelPath = d.ControlPath },
-		"other nonce":      func(d *gpuring.Descriptor) { d.Nonce = "0123456789abcdef" },
-		"no nonce":         func(d *gpuring.Descriptor) { d.Nonce = "" },
-		"other ring":       func(d *gpuring.Descriptor) { d.Ring = "lab/cam0/1" },
-		"control size":     func(d *gpuring.Descriptor) { d.ControlBytes++ },
-		"pixel size":       func(d *gpuring.Descriptor) { d.PixelBytes++ },
-		"more slots":       func(d *gpuring.Descriptor) { d.Geometry.Slots++ },
-		"other width":      func(d *gpuring.Descriptor) { d.Geometry.Width /= 2; d.Geometry.Height *= 2 },
-		"other format":     func(d *gpuring.Descriptor) { d.Geometry.Format = gpuring.YUYV },
-		"no geometry":      func(d *gpuring.Descriptor) { d.Geometry = gpuring.Geometry{} },
+		"other camera's pixels": func(d *gpuring.Descriptor) { d.PixelPath = other.PixelPath },
+		"no control file":       func(d *gpuring.Descriptor) { d.ControlPath += "x" },
+		"no pixel file":         func(d *gpuring.Descriptor) { d.PixelPath += "x" },
+		"pixels for both":       func(d *gpuring.Descriptor) { d.ControlPath = d.PixelPath },
+		"control for both":      func(d *gpuring.Descriptor) { d.PixelPath = d.ControlPath },
+		"other nonce":           func(d *gpuring.Descriptor) { d.Nonce = "0123456789abcdef" },
+		"no nonce":              func(d *gpuring.Descriptor) { d.Nonce = "" },
+		"other ring":            func(d *gpuring.Descriptor) { d.Ring = "lab/cam0/1" },
+		"control size":          func(d *gpuring.Descriptor) { d.ControlBytes++ },
+		"pixel size":            func(d *gpuring.Descriptor) { d.PixelBytes++ },
+		"more slots":            func(d *gpuring.Descriptor) { d.Geometry.Slots++ },
+		"other width":           func(d *gpuring.Descriptor) { d.Geometry.Width /= 2; d.Geometry.Height *= 2 },
+		"other format":          func(d *gpuring.Descriptor) { d.Geometry.Format = gpuring.YUYV },
+		"no geometry":           func(d *gpuring.Descriptor) { d.Geometry = gpuring.Geometry{} },
 	} {
 		d := w.Descriptor()
 		change(&d)

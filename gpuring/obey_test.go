@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"facetrack/gpuring"
 	"facetrack/gpuring/ringtest"
 )
@@ -70,6 +72,10 @@ func (p *puppet) do(cmd command) answer {
 		return p.watch()
 	case "grab":
 		p.grab(*cmd.Descriptor, cmd.Tickets)
+	case "mount":
+		return answer{Err: errName(mount(cmd.Dir, cmd.N))}
+	case "list":
+		return list(cmd.Dir)
 	default:
 		return answer{Err: "unknown command " + cmd.Do}
 	}
@@ -140,5 +146,23 @@ func (p *puppet) release() (a answer) {
 		}
 	}
 	p.held, p.frames = nil, nil
+	return a
+}
+
+// mount puts a tmpfs of so many KiB on a folder, a read-only one for 0.
+func mount(dir string, kib int) error {
+	flags := uintptr(0)
+	if kib == 0 {
+		flags, kib = unix.MS_RDONLY, 4
+	}
+	return unix.Mount("tmpfs", dir, "tmpfs", flags, fmt.Sprintf("size=%dk,mode=1777", kib))
+}
+
+func list(dir string) (a answer) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		a.Names = append(a.Names, entry.Name())
+	}
+	a.Err = errName(err)
 	return a
 }

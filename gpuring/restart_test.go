@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -196,6 +197,49 @@ func TestKilledInTheStream(t *testing.T) {
 			t.Fatalf("frame %d published, want %d", next.Seq, s.NextSeq)
 		}
 		if err := w.Close(); err != nil { // which ends the sequence
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOneOfManyWriters: of writers that start at once, beside nothing or after a dead one, one has the camera.
+func TestOneOfManyWriters(t *testing.T) {
+	const writers, rounds = 6, 4
+	for round := range rounds {
+		o := options(t, small)
+		var want uint64
+		if round%2 == 1 {
+			c := spawn(t, gpuring.Faults{})
+			c.must(command{Do: "create", Options: &o})
+			want = c.must(command{Do: "publish"}).Ticket.Seq + 1
+			c.kill()
+		}
+		made := make(chan gpuring.Writer, writers)
+		var group sync.WaitGroup
+		for range writers {
+			group.Go(func() {
+				w, err := gpuring.Create(o)
+				if err == nil {
+					made <- w
+				} else if !errors.Is(err, gpuring.ErrInUse) {
+					t.Errorf("Create: %v", err)
+				}
+			})
+		}
+		group.Wait()
+		close(made)
+		if len(made) != 1 || !slices.Equal(names(t, o.Dir), bothFiles) {
+			t.Fatalf("%d of %d writers have the camera; files %v", len(made), writers, names(t, o.Dir))
+		}
+		w := <-made
+		r, err := gpuring.Open(w.Descriptor(), "reader")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := publish(t, w).Seq; got != want {
+			t.Errorf("first frame %d, want %d", got, want)
+		}
+		if err := errors.Join(r.Close(), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -111,7 +111,7 @@ func FuzzUpdate(f *testing.F) {
 func TestUpdateSurvivesNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	published := 0
-	for range 1000 {
+	for range 600 {
 		data := make([]byte, rng.IntN(1500))
 		for i := range data {
 			data[i] = byte(rng.UintN(256))
@@ -126,7 +126,7 @@ func TestUpdateSurvivesNoise(t *testing.T) {
 			published += len(r.Faces)
 		}
 	}
-	if published < 500 {
+	if published < 300 {
 		t.Errorf("only %d faces passed: the noise is too wild to test anything", published)
 	}
 }

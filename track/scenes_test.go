@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const seeds = 20
+const seeds = 12
 
 // still stands at a place and sways a little.
 func still(x, y, size float64) func(float64) (float64, float64, float64) {

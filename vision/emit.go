@@ -64,19 +64,22 @@ func (n Normalization) reversed(dst []float32, src []int32) {
 func (n Normalization) yuv(dst []float32, src []int32) {
 	scale, bias := n.Scale/one, n.Bias
 	low, high := bias, 255*n.Scale+bias
-	ky, kr, kgr, kgb, kb := lumaGain*scale, redCr*scale, greenCr*scale, greenCb*scale, blueCb*scale
-	first, last := 0, 2
+	ky, kfirst, klast := lumaGain*scale, redCr*scale, blueCb*scale
+	kgr, kgb := greenCr*scale, greenCb*scale
 	if n.Blue {
-		first, last = 2, 0
+		kfirst, klast = klast, kfirst
 	}
 	dst = dst[:len(src)]
 	for i := 0; i <= len(src)-3; i += 3 {
 		s, d := (*[3]int32)(src[i:]), (*[3]float32)(dst[i:])
 		y := float32(s[0]-lumaZero)*ky + bias
 		cb, cr := float32(s[1]-chromaMid), float32(s[2]-chromaMid)
-		d[first] = clampFloat(y+kr*cr, low, high)
 		d[1] = clampFloat(y+kgb*cb+kgr*cr, low, high)
-		d[last] = clampFloat(y+kb*cb, low, high)
+		if n.Blue { // the first value is blue, made from Cb
+			cb, cr = cr, cb
+		}
+		d[0] = clampFloat(y+kfirst*cr, low, high)
+		d[2] = clampFloat(y+klast*cb, low, high)
 	}
 }
 

@@ -53,13 +53,18 @@ func readPicture(t testing.TB, name string) Image {
 
 // every thins out a clip's frames further where the networks are slow.
 func every(step int) int {
-	switch {
-	case infer.Backends()[0] != "reference":
-		return step
-	case underRace:
-		return 6 * step
+	if infer.Backends()[0] == "reference" {
+		return 3 * step
 	}
-	return 3 * step
+	return step
+}
+
+// skipWhenSlow leaves out whole networks in plain Go under the race detector: minutes, and they share nothing.
+func skipWhenSlow(t testing.TB) {
+	t.Helper()
+	if underRace && infer.Backends()[0] == "reference" {
+		t.Skip("SKIPPED: the reference backend is too slow under the race detector; runs without -race, or with -tags xnnpack")
+	}
 }
 
 // readClip returns every step-th frame of a GIF, composed as a viewer shows it.
@@ -103,6 +108,7 @@ func store(t testing.TB) *models.Store {
 
 func newTestDetector(t testing.TB, file string, opts DetectorOptions) *Detector {
 	t.Helper()
+	skipWhenSlow(t)
 	kind, session, err := store(t).Detector(modelPath(t, file), models.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +123,7 @@ func newTestDetector(t testing.TB, file string, opts DetectorOptions) *Detector 
 
 func newTestLandmarker(t testing.TB) *Landmarker {
 	t.Helper()
+	skipWhenSlow(t)
 	l, err := store(t).Landmarks(modelPath(t, bundle), models.Options{Infer: infer.Options{MaxBatch: 4}})
 	if err != nil {
 		t.Fatal(err)

@@ -91,22 +91,30 @@ func halveBGR(dst []int32, row []byte, t taps) {
 
 // shrinkChannel averages bytes that lie step apart into every third value of dst.
 func shrinkChannel(dst []int32, row []byte, step int, t taps) {
-	k, weights := t.count, t.weights
-	if k == 2 {
+	switch t.count {
+	case 1:
+		for i, first := range t.first {
+			dst[3*i] = int32(row[step*first]) * one
+		}
+	case 2:
+		weights := t.weights[:2*len(t.first)]
 		for i, first := range t.first {
 			o := step * first
 			dst[3*i] = int32(uint64(row[o])*weights[2*i] + uint64(row[o+step])*weights[2*i+1])
 		}
-		return
+	default:
+		shrinkWide(dst, row, step, t)
 	}
+}
+
+func shrinkWide(dst []int32, row []byte, step int, t taps) {
 	for i, first := range t.first {
 		o := step * first
 		sum := uint64(0)
-		for _, w := range weights[:k] {
+		for _, w := range t.weights[i*t.count : (i+1)*t.count] {
 			sum += uint64(row[o]) * w
 			o += step
 		}
-		weights = weights[k:]
 		dst[3*i] = int32(sum)
 	}
 }

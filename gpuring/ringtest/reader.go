@@ -90,7 +90,7 @@ func testSharedSlot(t *testing.T, f Factory) {
 	r := newRig(t, f, 2)
 	a, b := r.reader("a"), r.reader("b")
 	ticket := r.publish()
-	leases := []gpuring.Lease{r.lease(a, ticket), r.lease(a, ticket), r.lease(b, ticket)}
+	leases := []gpuring.Lease{r.lease(a, ticket), r.lease(b, ticket), r.lease(a, ticket)}
 	for i, lease := range leases {
 		r.slots(1, 1)
 		for range 3 { // the other slot is rewritten, this one never

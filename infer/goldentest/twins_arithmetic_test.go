@@ -11,16 +11,15 @@ func arithmeticTwins() []twin {
 	r := rand.New(rand.NewPCG(3, 4))
 	channel, column, full := random(r, 4), random(r, 1, 7, 1, 4), random(r, 1, 7, 6, 4)
 	x4 := inputShape
-	unary := func(f func(*mb.Builder, mb.Tensor) mb.Tensor) func(*mb.Builder, mb.Tensor) mb.Tensor { return f }
 	constant := func(b *mb.Builder, a array) mb.Tensor { return b.Const(a.shape, a.data) }
 	positive := func(b *mb.Builder, x mb.Tensor) mb.Tensor { // x² + 1
 		return b.Add(b.Mul(x, x), b.Const(nil, []float32{1}))
 	}
 	at := func(x array, i []int) float64 { return x.at(i...) }
 	return []twin{
-		{"relu", "to", unary((*mb.Builder).Relu), x4, then(at, relu)},
-		{"neg", "to", unary((*mb.Builder).Neg), x4, then(at, func(v float64) float64 { return -v })},
-		{"logistic", "to", unary((*mb.Builder).Logistic), x4, then(at, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) })},
+		{"relu", "to", (*mb.Builder).Relu, x4, then(at, relu)},
+		{"neg", "to", (*mb.Builder).Neg, x4, then(at, func(v float64) float64 { return -v })},
+		{"logistic", "to", (*mb.Builder).Logistic, x4, then(at, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) })},
 		{"sqrt", "to", func(b *mb.Builder, x mb.Tensor) mb.Tensor { return b.Sqrt(positive(b, x)) }, x4,
 			then(at, func(v float64) float64 { return math.Sqrt(v*v + 1) })},
 		{"rsqrt", "t", func(b *mb.Builder, x mb.Tensor) mb.Tensor { return b.Rsqrt(positive(b, x)) }, x4,

@@ -66,17 +66,17 @@ func BenchmarkSteps(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			logSteps(b, s, lower(g))
+			logSteps(b, s, lower(g), s.take(0, n.input(g)))
 		})
 	}
 }
 
-func logSteps(b *testing.B, s *session, p *program) {
+func logSteps(b *testing.B, s *session, p *program, input *float32) {
 	best := slices.Repeat([]time.Duration{time.Hour}, s.count)
 	for b.Loop() {
 		for i := range best {
 			start := time.Now()
-			if err := s.runSteps(i, 1); err != nil {
+			if err := s.runSteps(i, 1, input); err != nil {
 				b.Fatal(err)
 			}
 			best[i] = min(best[i], time.Since(start))

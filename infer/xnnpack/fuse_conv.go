@@ -77,33 +77,6 @@ func (l links) chained(p *program, n *node) int {
 	return before
 }
 
-// fusePools joins a depthwise node with the 2×2 MaxPool2D that alone reads it, and makes maxPool2x2 of the others.
-func (p *program) fusePools() {
-	l, dead := p.links(), map[int]bool{}
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if n.Op != infer.MaxPool2D || !p.isHalving(n) {
-			continue
-		}
-		n.Op = maxPool2x2
-		if before := l.chained(p, n); before >= 0 {
-			fused := p.nodes[before]
-			fused.Op, fused.Outputs = depthwisePool, n.Outputs
-			*n, dead[before] = fused, true
-		}
-	}
-	p.drop(dead)
-}
-
-// isHalving says that a pooling node is 2×2 at stride 2, of enough channels for our kernel and not too many for a tile.
-func (p *program) isHalving(n *node) bool {
-	two := [2]int{2, 2}
-	channels := p.channels(n.Outputs[0])
-	return n.Kernel == two && n.Stride == two && orOnes(n.Dilation) == [2]int{1, 1} && n.Pads == [4]int{} &&
-		n.Activation == infer.NoActivation && p.shape(n.Inputs[0])[0] == 1 &&
-		channels >= C.FT_MIN_CHANNELS && channels <= C.FT_SCRATCH/4
-}
-
 // absorbed is the addition or PRelu that can become part of a convolution without an activation, -1 for none.
 func (p *program) absorbed(n *node, l links) int {
 	at := l.next(n.Outputs[0])
@@ -158,12 +131,13 @@ func constantSlope(a infer.Activation, channels int) []float32 {
 	return slope
 }
 
-// isPlainConv says that a convolution can run on our kernels: known weights, enough channels, one image, square
-// stride, no dilation, no Relu6.
+// isPlainConv says that a convolution can run on our kernels: enough channels, no Relu6, and isKnownConv.
 func (p *program) isPlainConv(n *node) bool {
-	if n.Op != infer.Conv2D || n.Activation == infer.Relu6Activation || p.channels(n.Outputs[0]) < C.FT_MIN_CHANNELS {
-		return false
-	}
+	return n.Op == infer.Conv2D && n.Activation != infer.Relu6Activation && p.channels(n.Outputs[0]) >= C.FT_MIN_CHANNELS && p.isKnownConv(n)
+}
+
+// isKnownConv says that a convolution has constant weights, one image, a square stride and no dilation.
+func (p *program) isKnownConv(n *node) bool {
 	known := !slices.ContainsFunc(n.Inputs[1:], func(id infer.ValueID) bool { return !p.isConstant(id) })
 	return known && p.shape(n.Inputs[0])[0] == 1 && n.Stride[0] == n.Stride[1] && orOnes(n.Dilation) == [2]int{1, 1}
 }

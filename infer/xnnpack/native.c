@@ -17,7 +17,7 @@ float *ft_alloc(size_t floats) {
   return p;
 }
 
-static enum xnn_status run_step(const ft_step *s) {
+static enum xnn_status run_step(const ft_step *s, const float *input) {
   switch (s->kind) {
     case FT_RUNTIME: return xnn_invoke_runtime(s->runtime);
     case FT_TRANSPOSE: ft_transpose(s); return xnn_status_success;
@@ -28,16 +28,16 @@ static enum xnn_status run_step(const ft_step *s) {
     case FT_ADD_PRELU: ft_add_prelu(s); return xnn_status_success;
     case FT_LAYER_NORM: ft_layer_norm(s); return xnn_status_success;
     case FT_DEPTHWISE: ft_depthwise(s); return xnn_status_success;
-    case FT_POINTWISE: ft_pointwise(s); return xnn_status_success;
+    case FT_POINTWISE: ft_pointwise(s, input); return xnn_status_success;
     case FT_MAX_POOL: ft_max_pool(s); return xnn_status_success;
     case FT_DEPTHWISE_POOL: ft_depthwise_pool(s); return xnn_status_success;
   }
   return xnn_status_invalid_parameter;
 }
 
-enum xnn_status ft_run(const ft_step *steps, size_t count, size_t *failed) {
+enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, size_t *failed) {
   for (size_t i = 0; i < count; i++) {
-    enum xnn_status status = run_step(&steps[i]);
+    enum xnn_status status = run_step(&steps[i], input);
     if (status != xnn_status_success) {
       *failed = i;
       return status;

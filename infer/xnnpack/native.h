@@ -59,10 +59,12 @@ typedef struct {
   float *out;
   size_t dim[FT_DIMS];
   float scale;
+  int from_caller;  // FT_POINTWISE: in[FT_INPUT] is what the caller of ft_run passes
 } ft_step;
 
-// ft_run executes the steps in order. On failure it returns the status and sets *failed to the step's index.
-enum xnn_status ft_run(const ft_step *steps, size_t count, size_t *failed);
+// ft_run executes the steps in order; no step keeps `input`. On failure it returns the status and sets *failed to the
+// step's index.
+enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, size_t *failed);
 
 // ft_alloc returns zeroed, 64-byte aligned memory with the slack behind it that XNNPACK may read; NULL when there is none.
 float *ft_alloc(size_t floats);
@@ -75,7 +77,7 @@ void ft_resize(const ft_step *s);
 void ft_add_prelu(const ft_step *s);
 void ft_layer_norm(const ft_step *s);
 void ft_depthwise(const ft_step *s);
-void ft_pointwise(const ft_step *s);
+void ft_pointwise(const ft_step *s, const float *input);
 void ft_max_pool(const ft_step *s);
 void ft_depthwise_pool(const ft_step *s);
 

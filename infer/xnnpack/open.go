@@ -105,6 +105,7 @@ func (s *session) keepSteps(steps []C.ft_step) {
 
 // bind finds where the graph's inputs and outputs are.
 func (s *session) bind(p *program) error {
+	s.direct = p.direct()
 	for _, id := range p.in {
 		s.in = append(s.in, s.memory[id])
 	}

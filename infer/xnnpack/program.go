@@ -57,6 +57,7 @@ func lower(g *infer.Graph) *program {
 	p.splitPRelu()
 	p.foldSpatialPads()
 	p.splitReductions()
+	p.mergeHeads()
 	p.fuseAdds()
 	p.fuseNorms()
 	p.fuseDepthwise()

@@ -18,10 +18,11 @@ import (
 // Name is the name that the backend registers under.
 const Name = "cpu"
 
-// session is a program compiled to steps. All memory is C memory, so that no Go pointer is ever kept on the C side.
+// session is a program compiled to steps. All memory is C memory, so that no Go pointer is kept on the C side.
 type session struct {
 	inputs, outputs []infer.Info
 	maxBatch        int
+	direct          bool       // the first step reads the caller's input
 	in, out         []*C.float // where the graph's inputs and outputs of one batch item are
 
 	lanes    int             // vector width of the kernels, which the filters are packed for
@@ -56,11 +57,7 @@ func (s *session) Run(batch int, in, out []infer.Buffer) error {
 		return err
 	}
 	for item := range batch {
-		for i, info := range s.inputs {
-			n := info.Len()
-			copy(floats(s.in[i], n), in[i].Host[item*n:])
-		}
-		if err := s.runSteps(0, s.count); err != nil {
+		if err := s.runSteps(0, s.count, s.take(item, in)); err != nil {
 			return err
 		}
 		for i, info := range s.outputs {
@@ -71,9 +68,21 @@ func (s *session) Run(batch int, in, out []infer.Buffer) error {
 	return nil
 }
 
-func (s *session) runSteps(first, count int) error {
+// take brings a batch item to the steps: copied, or as the pointer that a direct session reads during the run.
+func (s *session) take(item int, in []infer.Buffer) *float32 {
+	if s.direct {
+		return &in[0].Host[item*s.inputs[0].Len()]
+	}
+	for i, info := range s.inputs {
+		n := info.Len()
+		copy(floats(s.in[i], n), in[i].Host[item*n:])
+	}
+	return nil
+}
+
+func (s *session) runSteps(first, count int, input *float32) error {
 	steps := (*C.ft_step)(unsafe.Add(unsafe.Pointer(s.steps), first*C.sizeof_ft_step))
-	if status := C.ft_run(steps, C.size_t(count), s.failed); status != C.xnn_status_success {
+	if status := C.ft_run(steps, C.size_t(count), (*C.float)(input), s.failed); status != C.xnn_status_success {
 		return check(status, "run "+s.names[first+int(*s.failed)])
 	}
 	return nil

@@ -98,7 +98,7 @@ func pyramidTwin(b *net) *infer.Graph {
 	var outs []infer.ValueID
 	for _, level := range []infer.ValueID{fine, coarse} {
 		level = unit(level, 32)
-		for _, channels := range []int{1, 10} {
+		for _, channels := range []int{1, 10, 6} {
 			y := b.conv(level, channels, 1, 1, [4]int{}, 1, infer.NoActivation)
 			y = b.conv(y, channels, 3, 1, [4]int{1, 1, 1, 1}, -1, infer.NoActivation)
 			if channels == 1 { // depthwise of one channel is a dense convolution

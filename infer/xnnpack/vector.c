@@ -17,6 +17,8 @@ typedef struct {
   size_t lanes;
 } kernels;
 
+static const int lane_numbers[16] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 #define NAME(x) x##_base
 #define LANES 4
 #include "vector_kernels.h"
@@ -97,8 +99,10 @@ void ft_depthwise(const ft_step *s) {
 
 static void tile_task(void *step, size_t y, size_t x, size_t rows, size_t columns) { chosen->pw_region(step, y, rows, x, columns); }
 
-void ft_pointwise(const ft_step *s) {
-  pthreadpool_parallelize_2d_tile_2d(s->pool, tile_task, (void *)s, s->dim[FT_OUT_HEIGHT], s->dim[FT_OUT_WIDTH],
+void ft_pointwise(const ft_step *s, const float *input) {
+  ft_step step = *s;
+  if (s->from_caller) step.in[FT_INPUT] = input;
+  pthreadpool_parallelize_2d_tile_2d(s->pool, tile_task, &step, s->dim[FT_OUT_HEIGHT], s->dim[FT_OUT_WIDTH],
                                      s->dim[FT_TILE_ROWS], s->dim[FT_TILE_COLUMNS], PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 }
 

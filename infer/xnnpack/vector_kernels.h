@@ -182,12 +182,12 @@ INLINE void NAME(pw_tile)(const ft_step *s, const NAME(source) *src, size_t firs
     UNROLL (size_t j = 0; j < pixels; j++) acc[b][j] = bias;
   }
   for (size_t r = 0; r < src->rows; r++) {
-    const float *in = src->row[r] + p * src->step;
-    for (size_t k = 0; k < src->run; k++, w += LANES) {
+    const float *low = src->row[r] + p * src->step, *high = low + 4 * src->step;  // two pointers: fewer registers
+    for (size_t k = 0; k < src->run; k++, w += LANES, low++, high++) {
       VEC u[2];
       UNROLL (size_t b = 0; b < blocks; b++) u[b] = LOAD(w + b * depth * LANES);
       UNROLL (size_t j = 0; j < pixels; j++) {
-        float x = in[j * src->step + k];
+        float x = j < 4 ? low[j * src->step] : high[(j - 4) * src->step];
         UNROLL (size_t b = 0; b < blocks; b++) acc[b][j] += u[b] * x;
       }
     }
@@ -197,8 +197,7 @@ INLINE void NAME(pw_tile)(const ft_step *s, const NAME(source) *src, size_t firs
   UNROLL (size_t b = 0; b < blocks; b++) {
     const VEC slope = LOAD(end + channels + c[b]);
     if (c[b] < added) {
-      NAME(bits) inside;
-      for (size_t l = 0; l < LANES; l++) inside[l] = c[b] + l < added ? -1 : 0;
+      NAME(bits) inside = *(const NAME(bits) *)lane_numbers < (int)(added - c[b]);
       UNROLL (size_t j = 0; j < pixels; j++) {
         acc[b][j] += (VEC)((NAME(bits))LOAD(residual + j * added + c[b]) & inside);
       }
@@ -223,17 +222,21 @@ static void NAME(gather)(const ft_step *s, NAME(source) *src, float *scratch, si
   const ptrdiff_t from = left < 0 ? 0 : left, to = right > (ptrdiff_t)width ? (ptrdiff_t)width : right;
   const size_t pitch = (size_t)(right - left) * channels;
   *src = (NAME(source)){.rows = s->dim[FT_KERNEL_HEIGHT], .run = s->dim[FT_KERNEL_WIDTH] * channels, .step = stride * channels};
-  memset(scratch, 0, src->rows * pitch * sizeof(float));
-  for (size_t r = 0; r < src->rows; r++) {
-    src->row[r] = scratch + r * pitch;
+  const size_t before = (size_t)(from - left) * channels, inside = (size_t)(to - from) * channels;
+  for (size_t r = 0; r < src->rows; r++, scratch += pitch) {
+    src->row[r] = scratch;
     size_t at = y * stride + r - s->dim[FT_PAD_TOP];
-    if (at >= s->dim[FT_HEIGHT]) continue;
-    memcpy(scratch + r * pitch + (size_t)(from - left) * channels, s->in[FT_INPUT] + (at * width + (size_t)from) * channels,
-           (size_t)(to - from) * channels * sizeof(float));
+    if (at >= s->dim[FT_HEIGHT]) {
+      memset(scratch, 0, pitch * sizeof(float));
+      continue;
+    }
+    memset(scratch, 0, before * sizeof(float));
+    memcpy(scratch + before, s->in[FT_INPUT] + (at * width + (size_t)from) * channels, inside * sizeof(float));
+    memset(scratch + before + inside, 0, (pitch - before - inside) * sizeof(float));
   }
 }
 
-// pw_tiles computes the tile of output rows [y, y + rows) and columns [x, x + columns).
+// pw_region computes the tile of output rows [y, y + rows) and columns [x, x + columns).
 static void NAME(pw_region)(const ft_step *s, size_t y, size_t rows, size_t x, size_t columns) {
   const size_t channels = s->dim[FT_CHANNELS], out_width = s->dim[FT_OUT_WIDTH], out_channels = s->dim[FT_OUT_CHANNELS];
   const size_t first = y * out_width + x, count = rows * columns;

@@ -40,11 +40,36 @@ func (s *session) windowStep(p *program, n *node) (step C.ft_step, err error) {
 	switch n.Op {
 	case pointwise:
 		err = s.packPointwise(&step, p, n)
+		if p.direct() && n.Inputs[0] == p.in[0] {
+			step.from_caller = 1
+		}
 	case depthwisePool: // four pixels of the depthwise convolution for each
 		step.dim[C.FT_TILE_ROWS] = 1
 		step.dim[C.FT_TILE_COLUMNS] = C.size_t(even(out[2], C.FT_SCRATCH/4/in[3]))
 	}
 	return step, err
+}
+
+// direct says that the graph's one input is read by nothing but convolutions that gather: those copy exactly the rows
+// that they need, so they can read the caller's slice, and the whole input need not be copied first.
+func (p *program) direct() bool {
+	if len(p.in) != 1 {
+		return false
+	}
+	readers := 0
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		for k, id := range n.Inputs {
+			if p.alias[id] != p.in[0] {
+				continue
+			}
+			if id != p.in[0] || n.Op != pointwise || k != 0 || n.depth != nil || n.Kernel[0]*n.Kernel[1] == 1 {
+				return false
+			}
+			readers++
+		}
+	}
+	return readers > 0 && !slices.ContainsFunc(p.out, func(id infer.ValueID) bool { return p.alias[id] == p.in[0] })
 }
 
 func (s *session) packDepthwise(step *C.ft_step, n *node, in []int) (err error) {

@@ -24,7 +24,9 @@ func (r *rig) close() error {
 	var errs []error
 	var restarts map[string]int
 	if r.monitor != nil && len(r.runners) > 0 {
-		r.askStatus()
+		if r.started {
+			r.askStatus()
+		}
 		restarts = r.stopStages()
 	}
 	if r.monitor != nil {
@@ -33,6 +35,9 @@ func (r *rig) close() error {
 	}
 	if r.record != nil {
 		errs = append(errs, r.record.Close())
+		if lines, _ := r.record.Lines(); lines == 0 && !r.started {
+			errs = append(errs, os.Remove(r.record.Path()))
+		}
 	}
 	if r.bus != nil {
 		errs = append(errs, r.bus.Close())
@@ -41,7 +46,7 @@ func (r *rig) close() error {
 	if _, err := gpuring.CleanStale(r.cfg.Ring.Dir, r.cfg.Rig); err != nil && len(r.runners) > 0 {
 		errs = append(errs, err)
 	}
-	if r.monitor != nil && len(r.runners) > 0 {
+	if r.started {
 		errs = append(errs, r.report(restarts))
 	}
 	return errors.Join(errs...)

@@ -46,7 +46,7 @@ func (r *rig) startStages(ctx context.Context) error {
 		return err
 	}
 	r.runners = append([]runner{capture}, r.runners...)
-	return nil
+	return capture.WaitReady(ctx)
 }
 
 func (r *rig) startStage(name string) (runner, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -33,6 +34,7 @@ type rig struct {
 	monitor *monitor.Monitor
 	runners []runner // in the order of the data flow, capture first
 	last    map[string]telemetry.Stats
+	started bool // all stages were ready
 }
 
 // Run is `facetrack up`.
@@ -49,6 +51,9 @@ func (u *UpCmd) Run(ctx context.Context) error {
 	runErr := r.start(ctx)
 	if runErr == nil {
 		runErr = r.watch(ctx)
+	}
+	if ctx.Err() != nil && errors.Is(runErr, context.Canceled) {
+		runErr = nil // stopped by the user while starting
 	}
 	screen.clear()
 	return errors.Join(runErr, r.close())
@@ -79,7 +84,11 @@ func (r *rig) start(ctx context.Context) (err error) {
 	if r.monitor, err = monitor.Start(r.bus.Conn, r.cfg.Rig, r.record, r.log); err != nil {
 		return err
 	}
-	return r.startStages(ctx)
+	if err := r.startStages(ctx); err != nil {
+		return err
+	}
+	r.started = true
+	return nil
 }
 
 // connect starts or finds the NATS server and stores the configuration there for the stages.
@@ -155,10 +164,16 @@ func (r *rig) failed() error {
 	return nil
 }
 
+// checkWritable finds out before the run, not after it, and leaves no empty file.
 func checkWritable(path string) error {
+	_, statErr := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // the operator names the file
 	if err != nil {
 		return fmt.Errorf("summary cannot be written: %w", err)
 	}
-	return f.Close()
+	err = f.Close()
+	if errors.Is(statErr, fs.ErrNotExist) {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }

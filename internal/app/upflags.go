@@ -13,7 +13,7 @@ import (
 // UpCmd starts a rig. Flags win over the configuration file.
 type UpCmd struct {
 	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
-	Source    []string      `short:"s" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
+	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
 	Pace      string        `enum:",realtime,max" default:"" help:"realtime, or max: as fast as possible without a drop."`
 	Loop      bool          `help:"Play files again and again."`
 	Duration  time.Duration `help:"Stop after this time, as 60s."`

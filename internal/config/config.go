@@ -128,9 +128,9 @@ func Default() Config {
 			MemorySeconds: 3, ReidentifySeconds: 30, MaxIdentities: 32, KeepRaw: false,
 			Smoothing: Smoothing{
 				Enabled:     true,
-				Points:      OneEuro{MinCutoff: 2, Beta: 5, DCutoff: 1},
-				Blendshapes: OneEuro{MinCutoff: 3, Beta: 2, DCutoff: 1},
-				Pose:        OneEuro{MinCutoff: 1.5, Beta: 0.05, DCutoff: 1},
+				Points:      OneEuro{MinCutoff: 2, Beta: 20, DCutoff: 1},
+				Blendshapes: OneEuro{MinCutoff: 3, Beta: 3, DCutoff: 2},
+				Pose:        OneEuro{MinCutoff: 1.5, Beta: 0.3, DCutoff: 1},
 			},
 		},
 		LSL: LSL{Enabled: true, Participants: 1, MaxStreams: 16, SessionID: "default"},

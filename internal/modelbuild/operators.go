@@ -38,8 +38,6 @@ func (b *Builder) MaxPool(x Tensor, k int, opts ...Option) Tensor {
 	return b.compute("MAX_POOL_2D", a.windowShape(xs, xs[3]), a, x)
 }
 
-// Unary operators.
-
 // Relu is max(x, 0) as a node of its own.
 func (b *Builder) Relu(x Tensor) Tensor { return b.compute("RELU", b.Shape(x), attributes{}, x) }
 

@@ -16,7 +16,28 @@ import (
 	"facetrack/ipc"
 )
 
-const drawn = "synthetic:faces=2,frames=150,size=640x480"
+// apart is a clip of two drawn faces that never come so close that a crop of one shows the other: the calculated
+// networks could not tell them apart.
+func apart(t *testing.T, frames int64) string {
+	t.Helper()
+	for seed := 1; seed < 1000; seed++ {
+		spec := fmt.Sprintf("synthetic:faces=2,frames=%d,size=640x480,seed=%d", frames, seed)
+		params, err := source.ParseSynthetic(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := false
+		for i := range frames {
+			f := source.SyntheticTruth(params, i)
+			near = near || max(math.Abs(f[0].CX-f[1].CX), math.Abs(f[0].CY-f[1].CY)) < 1.5*f[0].Size
+		}
+		if !near {
+			return spec
+		}
+	}
+	t.Fatal("no such clip")
+	return ""
+}
 
 // Every frame of an offline run reaches tracks, and the faces are where they were drawn.
 func TestFiveProcessesTrackDrawnFaces(t *testing.T) {
@@ -30,8 +51,8 @@ func TestFiveProcessesTrackDrawnFaces(t *testing.T) {
 		{"copy", []string{"--transport", "copy"}, "copy"},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
-			r := prepare(t)
-			args := append([]string{"--config", r.config(""), "--source", drawn, "--pace", "max", "--record", r.path("a.jsonl")}, mode.flags...)
+			r, drawn := prepare(t), apart(t, 150)
+			args := append([]string{"--config", r.config("tracker: {keep_raw: true}\n"), "--source", drawn, "--pace", "max", "--record", r.path("a.jsonl")}, mode.flags...)
 			s := r.up(args...).mustEnd()
 			cam := s.Cameras["cam0"]
 			if cam.Captured != 150 || cam.Tracked != 150 {
@@ -64,7 +85,7 @@ func checkTruth(t *testing.T, all []ipc.Tracks, spec string) {
 		t.Fatal(err)
 	}
 	slices.SortFunc(all, func(a, b ipc.Tracks) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	late, worst := 0, 0.0
+	late, worst, worstSmooth := 0, 0.0, 0.0
 	for i, m := range all {
 		if m.Seq != uint64(i) {
 			t.Fatalf("frame %d of the recording has sequence number %d", i, m.Seq)
@@ -73,22 +94,25 @@ func checkTruth(t *testing.T, all []ipc.Tracks, spec string) {
 			late++
 		}
 		for _, f := range m.Faces {
-			worst = max(worst, offTruth(f, source.SyntheticTruth(params, int64(i))))
+			truth := source.SyntheticTruth(params, int64(i))
+			worst = max(worst, offTruth(f.Raw.Points, truth))
+			worstSmooth = max(worstSmooth, offTruth(f.Points, truth))
 		}
 	}
 	if late > 0 {
 		t.Errorf("%d frames after the first ten do not hold %d faces", late, params.Faces)
 	}
-	if worst > 3 { // px; smoothing lags behind moving faces
-		t.Errorf("an iris is %.2f px from where it was drawn", worst)
+	t.Logf("irises at most %.2f px from where they were drawn, smoothed %.2f px", worst, worstSmooth)
+	if worst > 0.5 || worstSmooth > 5 { // px; smoothing lags behind moving faces
+		t.Errorf("an iris is %.2f px from where it was drawn, smoothed %.2f px", worst, worstSmooth)
 	}
 }
 
 // offTruth is how far the irises of a tracked face are from the nearest drawn ones, px.
-func offTruth(f ipc.TrackedFace, truth []source.FaceTruth) float64 {
+func offTruth(points ipc.Points, truth []source.FaceTruth) float64 {
 	best := math.Inf(1)
 	for _, want := range truth {
-		r, l := f.Points[testmodels.RightIris], f.Points[testmodels.LeftIris]
+		r, l := points[testmodels.RightIris], points[testmodels.LeftIris]
 		off := max(math.Hypot(float64(r[0])-want.RightEye[0], float64(r[1])-want.RightEye[1]),
 			math.Hypot(float64(l[0])-want.LeftEye[0], float64(l[1])-want.LeftEye[1]))
 		best = min(best, off)
@@ -117,7 +141,8 @@ func TestRecordedLine(t *testing.T) {
 	if math.Abs(f.Box[2]-96) > 2 || math.Abs(f.Box[3]-96) > 2 {
 		t.Errorf("box %v, want 96 × 96 px", f.Box)
 	}
-	if math.Abs(f.Pose.Pitch) > 10 || math.Abs(f.Pose.Yaw) > 10 || math.Abs(f.Pose.Roll) > 3 || f.Pose.Z <= 0 {
+	// The face is drawn flat wherever it is; off the centre that is what a head turned towards the camera's axis looks like.
+	if math.Abs(f.Pose.Pitch) > 20 || math.Abs(f.Pose.Yaw) > 20 || math.Abs(f.Pose.Roll) > 3 || f.Pose.Z <= 0 {
 		t.Errorf("pose of a frontal face: %+v", f.Pose)
 	}
 }

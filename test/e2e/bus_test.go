@@ -1,0 +1,81 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startServer runs a NATS server with JetStream on a port and store of the test's.
+func startServer(t *testing.T, port int, store string) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: store, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("NATS server is not ready")
+	}
+	return s
+}
+
+// The NATS server stops and starts again: every stage reconnects, frames flow again, the books balance and nothing
+// that was recorded is lost.
+func TestServerStopsAndStarts(t *testing.T) {
+	r := prepare(t)
+	port, store := freePort(t), r.path("store")
+	s := startServer(t, port, store)
+	defer func() { s.Shutdown() }()
+	url := s.ClientURL()
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"), "--nats", url)
+	r.url = url
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	pids := map[string]int{}
+	for name, st := range r.status() {
+		pids[name] = st.PID
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	s = startServer(t, port, store)
+	var before uint64
+	r.eventually("the tracker answers again", func() bool {
+		before = r.status()["tracker"].Cameras["cam0"].Frames
+		return before > 0
+	})
+	r.eventually("frames flow again", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > before+30 })
+	for name, st := range r.status() {
+		if st.PID != pids[name] {
+			t.Errorf("%s was restarted", name)
+		}
+	}
+	r.interrupt()
+	cam := r.mustEnd().Cameras["cam0"]
+	checkRecording(t, r, cam.Tracked)
+	t.Logf("captured %d = tracked %d + dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
+}
+
+// A server without JetStream cannot hold the configuration: one clear line.
+func TestServerWithoutJetStream(t *testing.T) {
+	r := prepare(t)
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("NATS server is not ready")
+	}
+	if code := r.up("--config", r.config(""), "--source", "synthetic:", "--nats", s.ClientURL()).wait(); code == 0 {
+		t.Error("status 0")
+	}
+	oneClearLine(t, r.stderr.String(), "JetStream", "-js")
+	if strings.Contains(r.stderr.String(), "is up") {
+		t.Error("claims to be up")
+	}
+}
