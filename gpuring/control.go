@@ -37,17 +37,17 @@ func (c *control) reader(i, field int) *atomic.Uint64 {
 
 func (c *control) geometry() Geometry {
 	return Geometry{
-		Width:  int(c.word(hWidth).Load()),  // #nosec G115 -- validated when written
-		Height: int(c.word(hHeight).Load()), // #nosec G115 -- validated when written
+		Width:  int(c.word(hWidth).Load()),
+		Height: int(c.word(hHeight).Load()),
 		Format: Format(getText(c.m, hFormat, 1)),
 		Slots:  c.slots,
 	}
 }
 
 func (c *control) setGeometry(g Geometry) {
-	c.word(hWidth).Store(uint64(g.Width))   // #nosec G115 -- validated
-	c.word(hHeight).Store(uint64(g.Height)) // #nosec G115 -- validated
-	c.word(hSlots).Store(uint64(g.Slots))   // #nosec G115 -- validated
+	c.word(hWidth).Store(uint64(g.Width))
+	c.word(hHeight).Store(uint64(g.Height))
+	c.word(hSlots).Store(uint64(g.Slots))
 	putText(c.m, hFormat, 1, string(g.Format))
 }
 

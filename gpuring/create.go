@@ -74,7 +74,7 @@ func createOnce(o Options, mem memory) (_ Writer, err error) {
 // firstGeneration numbers the ring of a camera that has no predecessor. Wall-clock microseconds keep its id,
 // and with it every ticket, apart from those of rings that were closed and unlinked before.
 func firstGeneration() uint64 {
-	return uint64(clock.Wall() / 1e3) // #nosec G115 -- positive since 1970
+	return uint64(clock.Wall() / 1e3)
 }
 
 // newControl makes a control block under a temporary name, all of it initialised but for the state.
@@ -91,7 +91,7 @@ func newControl(o Options, id identity) (c *control, path string, err error) {
 	}
 	id.put(c.m)
 	c.setGeometry(o.Geometry)
-	c.word(hWriterPID).Store(uint64(os.Getpid())) // #nosec G115 -- a process id is positive
+	c.word(hWriterPID).Store(uint64(os.Getpid()))
 	c.writerBeat()
 	return c, path, nil
 }

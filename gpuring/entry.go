@@ -34,7 +34,7 @@ func (c *control) claimEntry(name string) (i int, epoch uint64, err error) {
 // fillEntry writes a free, locked entry and makes it live.
 func (c *control) fillEntry(i int, name string) (epoch uint64) {
 	epoch = c.reader(i, rState).Load()>>statusBits + 1
-	c.reader(i, rPID).Store(uint64(os.Getpid())) // #nosec G115 -- a process id is positive
+	c.reader(i, rPID).Store(uint64(os.Getpid()))
 	putText(c.m, headerWords+c.slots*slotWords+i*readerWords+rName, nameWords, name)
 	c.beat(i)
 	c.reader(i, rState).Store(epoch<<statusBits | readerLive)
@@ -86,16 +86,16 @@ func (c *control) clearRevoked(i int) (slots uint64) {
 }
 
 func (c *control) beat(i int) {
-	c.reader(i, rBeat).Store(uint64(clock.Now())) // #nosec G115 -- CLOCK_MONOTONIC is positive
+	c.reader(i, rBeat).Store(uint64(clock.Now()))
 }
 
 func (c *control) readerInfo(i int) (info ReaderInfo, attached bool) {
 	status := c.reader(i, rState).Load() & statusMask
 	return ReaderInfo{
 		Identity:     getText(c.m, headerWords+c.slots*slotWords+i*readerWords+rName, nameWords),
-		PID:          int(c.reader(i, rPID).Load()), // #nosec G115 -- written from an int
+		PID:          int(c.reader(i, rPID).Load()),
 		Held:         c.held(i),
-		HeartbeatAge: max(0, clock.Since(int64(c.reader(i, rBeat).Load()))), // #nosec G115 -- written from an int64
+		HeartbeatAge: max(0, clock.Since(int64(c.reader(i, rBeat).Load()))),
 		Revoked:      status == readerRevoked,
 	}, status != readerFree
 }

@@ -66,7 +66,7 @@ func checkControl(c *control, d Descriptor) (identity, error) {
 		return identity{}, fmt.Errorf("%w: %s is ring %s, not the %s described: ask for the descriptor again",
 			ErrNotShared, d.ControlPath, ringID(id.rig, id.camera, id.generation), d.Ring)
 	}
-	if c.word(hSlots).Load() != uint64(c.slots) || c.geometry() != d.Geometry { // #nosec G115 -- validated
+	if c.word(hSlots).Load() != uint64(c.slots) || c.geometry() != d.Geometry {
 		return identity{}, fmt.Errorf("%w: %s has another geometry than described", ErrNotShared, d.ControlPath)
 	}
 	return id, nil

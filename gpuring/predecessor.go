@@ -79,7 +79,7 @@ func inUse(f *os.File, size int64, o Options) error {
 	}
 	defer func() { _ = p.m.Close() }()
 	id, _ := getIdentity(p.m)
-	age := clock.Since(int64(p.m.Word(hWriterBeat).Load())) // #nosec G115 -- written from an int64
+	age := clock.Since(int64(p.m.Word(hWriterBeat).Load()))
 	err := fmt.Errorf("%w: camera %q of rig %q is written by process %d (heartbeat %v ago): stop it first, or choose another camera name",
 		ErrInUse, id.camera, id.rig, p.m.Word(hWriterPID).Load(), age.Round(time.Millisecond))
 	if id.camera != o.Camera || id.rig != o.Rig {

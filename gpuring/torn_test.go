@@ -26,10 +26,11 @@ type lapping struct {
 	damaged bool    // the writer found its control block damaged
 }
 
-func newLapping(t *testing.T, writer, reader gpuring.Faults, readers int) *lapping {
+func newLapping(t *testing.T, writer, reader gpuring.Faults, readers, slots int) *lapping {
 	t.Helper()
 	l := &lapping{t: t, writer: spawn(t, writer), latest: make([]tally, readers)}
 	o := options(t, small)
+	o.Geometry.Slots = slots
 	d := l.writer.must(command{Do: "create", Options: &o}).Descriptor
 	for range readers {
 		r := spawn(t, reader)
@@ -106,7 +107,7 @@ func (l *lapping) violations() (n int) {
 // torn or overwritten frame for good.
 func TestTornFrames(t *testing.T) {
 	const readers, frames, stale, stops = 3, 100, 10, 2
-	l := newLapping(t, gpuring.Faults{}, gpuring.Faults{}, readers)
+	l := newLapping(t, gpuring.Faults{}, gpuring.Faults{}, readers, small.Slots)
 	for n := 1; n <= stops; n++ {
 		l.until("reader 0 works", func() bool { return l.latest[0].Frames >= n*10 })
 		l.readers[0].stopped = true
@@ -133,12 +134,12 @@ func TestTornFrames(t *testing.T) {
 // TestTornFramesAreNoticed proves that the test above can fail: without either mechanism, torn frames are seen.
 func TestTornFramesAreNoticed(t *testing.T) {
 	t.Run("no generation check", func(t *testing.T) {
-		l := newLapping(t, gpuring.Faults{}, gpuring.Faults{IgnoreGeneration: true}, 1)
+		l := newLapping(t, gpuring.Faults{}, gpuring.Faults{IgnoreGeneration: true}, 1, small.Slots)
 		// The reader may also hit the slot that is being written, which the writer cannot miss.
 		l.until("a stale frame is taken for good", func() bool { return l.violations() > 0 || l.damaged })
 	})
 	t.Run("no regard for holders", func(t *testing.T) {
-		l := newLapping(t, gpuring.Faults{IgnoreHolders: true}, gpuring.Faults{}, 1)
+		l := newLapping(t, gpuring.Faults{IgnoreHolders: true}, gpuring.Faults{}, 1, 2)
 		l.until("a frame is overwritten under its reader", func() bool { return l.violations() > 0 })
 	})
 }

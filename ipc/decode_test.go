@@ -111,6 +111,10 @@ func TestPeekFrame(t *testing.T) {
 	if _, err := ipc.PeekFrame([]byte("{" + identity + `,"faces":[what follows is not read`)); err != nil {
 		t.Errorf("read past the identity: %v", err)
 	}
+	parted := strings.Replace(identity, `"ring"`, `"faces":[{}],"ring"`, 1)
+	if f, err := ipc.PeekFrame([]byte("{" + parted + "}")); err != nil || f.Format != "BGR" {
+		t.Errorf("an identity in two parts: %v, %+v", err, f)
+	}
 	for _, bad := range []string{`{}`, `{"camera":"c"`, "{" + strings.Replace(identity, "BGR", "bgr", 1) + `,"faces":[]}`} {
 		if f, err := ipc.PeekFrame([]byte(bad)); err == nil {
 			t.Errorf("%s was accepted as %+v", bad, f)

@@ -22,8 +22,6 @@ var (
 	detectionFields  = []string{"box", "score", "keypoints"}
 )
 
-const detectionsRequired = 1<<13 | 1<<15 // ran, faces
-
 // AppendJSON implements [Message].
 func (m *Detections) AppendJSON(buf []byte) ([]byte, error) { return appendJSON(buf, m) }
 

@@ -66,7 +66,6 @@ type fetcher struct {
 
 	mu      sync.Mutex
 	waiting map[string]*transfer // by the last token of the inbox
-	lost    error                // set when capture no longer knows the session
 
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -95,9 +94,7 @@ func (f *fetcher) lease(ctx context.Context, t gpuring.Ticket) (gpuring.Lease, e
 func (f *fetcher) fetch(ctx context.Context, ticket gpuring.Ticket, buf []byte) error {
 	t, token := newTransfer(ticket, buf), nuid.Next()
 	defer t.abandon()
-	if err := f.await(token, t); err != nil {
-		return err
-	}
+	f.await(token, t)
 	defer f.ended(token)
 	data, err := json.Marshal(PixelRequest{Session: f.session, Ticket: ticket})
 	if err != nil {
@@ -115,13 +112,10 @@ func (f *fetcher) fetch(ctx context.Context, ticket gpuring.Ticket, buf []byte) 
 	}
 }
 
-func (f *fetcher) await(token string, t *transfer) error {
+func (f *fetcher) await(token string, t *transfer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lost == nil {
-		f.waiting[token] = t
-	}
-	return f.lost
+	f.waiting[token] = t
 }
 
 func (f *fetcher) ended(token string) {
@@ -140,7 +134,7 @@ func (f *fetcher) onMessage(m *nats.Msg) {
 	}
 }
 
-// ping keeps the session alive, and notices when capture has forgotten it.
+// ping keeps the session alive. When capture has forgotten it, the next fetch is told so.
 func (f *fetcher) ping(living context.Context) {
 	defer close(f.stopped)
 	tick := time.NewTicker(livingPeriod)
@@ -152,13 +146,10 @@ func (f *fetcher) ping(living context.Context) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(living, livingPeriod)
-		_, err := f.link.request(ctx, opPing, f.session)
-		cancel()
-		if errors.Is(err, gpuring.ErrRevoked) || errors.Is(err, ErrNoCapture) {
-			f.mu.Lock()
-			f.lost = err
-			f.mu.Unlock()
+		if _, err := f.link.request(ctx, opPing, f.session); err != nil {
+			f.link.log.Debug("ping not answered", "error", err)
 		}
+		cancel()
 	}
 }
 

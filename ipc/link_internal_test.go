@@ -98,6 +98,59 @@ func TestBrokenTransportFallsBack(t *testing.T) {
 	}
 }
 
+// closing counts its closes.
+type closing struct{ closed int }
+
+type noLease struct{ gpuring.Lease }
+
+func (noLease) Release() error { return nil }
+
+func (*closing) lease(context.Context, gpuring.Ticket) (gpuring.Lease, error) { return noLease{}, nil }
+
+func (c *closing) Close() error {
+	c.closed++
+	return nil
+}
+
+func TestRetiredAttachmentClosesWithItsLastLease(t *testing.T) {
+	ch := &closing{}
+	a := &attachment{channel: ch, log: slog.New(slog.DiscardHandler)}
+	var held [2]gpuring.Lease
+	for i := range held {
+		var err error
+		if held[i], err = a.lease(t.Context(), gpuring.Ticket{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, step := range []struct {
+		do     func()
+		closed int
+	}{
+		{a.retire, 0},
+		{func() { _ = held[0].Release() }, 0},
+		{func() { _ = held[0].Release() }, 0},
+		{func() { _ = held[1].Release() }, 1},
+		{a.retire, 1},
+	} {
+		if step.do(); ch.closed != step.closed {
+			t.Errorf("step %d: closed %d times, want %d", i, ch.closed, step.closed)
+		}
+	}
+	if _, err := a.lease(t.Context(), gpuring.Ticket{}); !errors.Is(err, gpuring.ErrClosed) {
+		t.Errorf("a lease after it was retired: %v", err)
+	}
+}
+
+func TestSessionIsKeptByUse(t *testing.T) {
+	s := &Server{sessions: map[string]*session{"a": {}, "b": {}}}
+	if err := s.serve(&AttachRequest{Op: opPing, Session: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if s.sessions["a"].seen.IsZero() || !s.sessions["b"].seen.IsZero() {
+		t.Error("a ping is a sign of life of its session, and of no other")
+	}
+}
+
 // torn makes readers whose leases do not last until their release.
 type torn struct{ gpuring.Writer }
 

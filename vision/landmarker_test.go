@@ -124,6 +124,14 @@ func TestAbsentFacesAreRetriedWhereTheirPointsAre(t *testing.T) {
 			t.Errorf("%d retries: presence %.2f at %+v", c.retries, got[0].Presence, got[0].ROI)
 		}
 	}
+	// Without success the first result stays.
+	strict, err := NewLandmarker(s, nil, LandmarkerOptions{PresenceThreshold: 0.99})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := strict.Run(m, []ROI{off}); err != nil || got[0].ROI != off || got[0].Appearance != nil {
+		t.Errorf("never present: %+v, %v", got[0].ROI, err)
+	}
 	// A region whose points lead far away is not followed there.
 	l, err := NewLandmarker(s, nil, LandmarkerOptions{})
 	if err != nil {

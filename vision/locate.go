@@ -9,7 +9,7 @@ import (
 
 // Run returns one result per region, in order, present or not. A region below the presence threshold is
 // tried again, Retries times at most, where its own points say the face is: a detector's key points follow
-// a tilted head poorly. Such a result carries the region that gave it.
+// a tilted head poorly. A result found so carries the region that gave it; without success the first stays.
 func (l *Landmarker) Run(m Image, rois []ROI) ([]FaceResult, error) {
 	results, err := l.locateAll(m, rois)
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Landmarker) retry(m Image, results []FaceResult) error {
 		}
 		for k, i := range index {
 			latest[i] = again[k]
-			if again[k].Presence > results[i].Presence {
+			if again[k].Presence >= l.opts.PresenceThreshold {
 				results[i] = again[k]
 			}
 		}

@@ -59,7 +59,7 @@ func testWrapPoints(t *testing.T, f Factory) {
 					continue
 				}
 				lease := r.lease(reader, old)
-				r.whole(lease, uint64(i)) // #nosec G115 -- an index
+				r.whole(lease, uint64(i))
 				r.is(lease.Release(), nil)
 			}
 		}
@@ -107,7 +107,7 @@ func testFullRing(t *testing.T, f Factory) {
 		t.Errorf("slot %d taken, only 2 is free", ticket.Slot)
 	}
 	for _, i := range []int{0, 1, 3} {
-		r.whole(leases[i], uint64(i)) // #nosec G115 -- an index
+		r.whole(leases[i], uint64(i))
 		r.is(leases[i].Release(), nil)
 	}
 }

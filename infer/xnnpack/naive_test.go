@@ -168,17 +168,23 @@ func (e *evaluator) source(o []int) []int {
 }
 
 func (e *evaluator) conv(o []int) float64 {
-	w := e.shape(1)
-	perGroup := w[0] / e.n.Groups
+	in, w := e.shape(0), e.shape(1)
+	x, filter := e.data[e.n.Inputs[0]], e.data[e.n.Inputs[1]]
+	group := o[3] / (w[0] / e.n.Groups)
 	sum := 0.0
 	if biased := len(e.n.Inputs) > 2 && (e.n.Activation != infer.PReluActivation || len(e.n.Inputs) > 3); biased {
-		sum = e.at(2, o[3])
+		sum = e.data[e.n.Inputs[2]][o[3]]
 	}
 	for ky := range w[1] {
 		for kx := range w[2] {
-			y, x := o[1]*e.n.Stride[0]-e.n.Pads[0]+ky*e.n.Dilation[0], o[2]*e.n.Stride[1]-e.n.Pads[1]+kx*e.n.Dilation[1]
+			row, column := o[1]*e.n.Stride[0]-e.n.Pads[0]+ky*e.n.Dilation[0], o[2]*e.n.Stride[1]-e.n.Pads[1]+kx*e.n.Dilation[1]
+			if row < 0 || row >= in[1] || column < 0 || column >= in[2] {
+				continue
+			}
+			from := x[ravel([]int{o[0], row, column, group * w[3]}, in):]
+			tap := filter[ravel([]int{o[3], ky, kx, 0}, w):]
 			for c := range w[3] {
-				sum += e.at(0, o[0], y, x, o[3]/perGroup*w[3]+c) * e.at(1, o[3], ky, kx, c)
+				sum += from[c] * tap[c]
 			}
 		}
 	}

@@ -35,13 +35,16 @@ static enum xnn_status run_step(const ft_step *s, const float *input) {
   return xnn_status_invalid_parameter;
 }
 
-enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, size_t *failed) {
-  for (size_t i = 0; i < count; i++) {
-    enum xnn_status status = run_step(&steps[i], input);
-    if (status != xnn_status_success) {
-      *failed = i;
-      return status;
-    }
+static void nothing(void *context, size_t i) { (void)context, (void)i; }
+
+enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, pthreadpool_t pool, size_t *failed) {
+  enum xnn_status status = xnn_status_success;
+  for (size_t i = 0; i < count && status == xnn_status_success; i++) {
+    status = run_step(&steps[i], input);
+    *failed = i;
   }
-  return xnn_status_success;
+  if (pool != NULL) {
+    pthreadpool_parallelize_1d(pool, nothing, NULL, pthreadpool_get_threads_count(pool), PTHREADPOOL_FLAG_YIELD_WORKERS);
+  }
+  return status;
 }

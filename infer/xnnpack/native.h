@@ -62,9 +62,9 @@ typedef struct {
   int from_caller;  // FT_POINTWISE: in[FT_INPUT] is what the caller of ft_run passes
 } ft_step;
 
-// ft_run executes the steps in order; no step keeps `input`. On failure it returns the status and sets *failed to the
-// step's index.
-enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, size_t *failed);
+// ft_run executes the steps in order; no step keeps `input`. On failure it returns the status, and *failed is the
+// step's index. At the end the pool's threads are sent to sleep: left alone they would spin until the next run.
+enum xnn_status ft_run(const ft_step *steps, size_t count, const float *input, pthreadpool_t pool, size_t *failed);
 
 // ft_alloc returns zeroed, 64-byte aligned memory with the slack behind it that XNNPACK may read; NULL when there is none.
 float *ft_alloc(size_t floats);

@@ -82,7 +82,7 @@ func (s *session) take(item int, in []infer.Buffer) *float32 {
 
 func (s *session) runSteps(first, count int, input *float32) error {
 	steps := (*C.ft_step)(unsafe.Add(unsafe.Pointer(s.steps), first*C.sizeof_ft_step))
-	if status := C.ft_run(steps, C.size_t(count), (*C.float)(input), s.failed); status != C.xnn_status_success {
+	if status := C.ft_run(steps, C.size_t(count), (*C.float)(input), s.pool, s.failed); status != C.xnn_status_success {
 		return check(status, "run "+s.names[first+int(*s.failed)])
 	}
 	return nil

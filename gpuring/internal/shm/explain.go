@@ -41,5 +41,5 @@ func freeSpace(dir string) string {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return "less"
 	}
-	return fmt.Sprintf("%d MiB free", st.Bavail*uint64(st.Bsize)>>20) // #nosec G115 -- a block size is positive
+	return fmt.Sprintf("%d MiB free", st.Bavail*uint64(st.Bsize)>>20)
 }

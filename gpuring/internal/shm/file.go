@@ -13,7 +13,7 @@ const OwnerByte = 0
 
 const noFollow = unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// ErrForeign: the file is not a private file of this user.
+// ErrForeign says that the file is not a private file of this user.
 var ErrForeign = errors.New("not a private file of this user")
 
 // Create makes a file that must not exist, mode 0600, and holds its owner lock. ok is false when a cleaner
@@ -23,7 +23,7 @@ func Create(path string) (f *os.File, ok bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("create %s: %w", path, err)
 	}
-	f = os.NewFile(uintptr(fd), path) // #nosec G115 -- a file descriptor is not negative
+	f = os.NewFile(uintptr(fd), path)
 	locked, err := TryLock(f, OwnerByte)
 	if err == nil {
 		err = f.Chmod(0o600) // whatever the umask took away
@@ -40,7 +40,7 @@ func Create(path string) (f *os.File, ok bool, err error) {
 // Reserve gives f its size and every page of it, so that a later write cannot run out of memory.
 func Reserve(f *os.File, size int64) error {
 	for {
-		err := unix.Fallocate(int(f.Fd()), 0, 0, size) // #nosec G115 -- a file descriptor fits an int
+		err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -61,7 +61,7 @@ func Open(path string) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("open %s: %w", path, err)
 	}
-	f := os.NewFile(uintptr(fd), path) // #nosec G115 -- a file descriptor is not negative
+	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("stat %s: %w", path, err), f.Close())

@@ -22,7 +22,7 @@ func MapFile(f *os.File, size int64, writable bool) (*Map, error) {
 	if writable {
 		prot |= unix.PROT_WRITE
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), prot, unix.MAP_SHARED|unix.MAP_POPULATE) // #nosec G115 -- a file descriptor fits an int
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), prot, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes of %s: %w", size, f.Name(), err)
 	}

@@ -37,7 +37,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	}
 	defer func() { _ = l.close() }()
 	for range l.pool.Workers() {
-		n, err := networks.OpenLandmarks(cfg)
+		n, err := networks.OpenLandmarks(cfg, min(cfg.Landmarks.MinPresence, vouchedPresence))
 		if err != nil {
 			return stage.Permanent(err)
 		}

@@ -22,14 +22,20 @@ type regions struct {
 }
 
 type known struct {
-	roi vision.ROI
-	box vision.Box // of the points
+	roi     vision.ROI
+	box     vision.Box // of the points
+	vouched bool       // the detector saw it when it last looked
 }
 
 type candidate struct {
-	roi    vision.ROI
-	source string
+	roi     vision.ROI
+	source  string
+	vouched bool
 }
+
+// vouchedPresence is the least presence of a face that the detector sees as well. The landmark network was trained
+// on larger faces: those of about 20 px it often doubts where the detector does not.
+const vouchedPresence = 0.002
 
 // restore takes over the faces of the tracker's last result, when it is recent enough.
 func (r *regions) restore(last *ipc.Tracks, nowNS int64) {
@@ -38,13 +44,13 @@ func (r *regions) restore(last *ipc.Tracks, nowNS int64) {
 	}
 	r.captureNS = last.CaptureNS
 	for _, f := range last.Faces {
-		r.remember(points64(f.Points))
+		r.remember(points64(f.Points), true)
 	}
 }
 
-func (r *regions) remember(points [][3]float64) {
+func (r *regions) remember(points [][3]float64, vouched bool) {
 	if roi, err := vision.ROIFromPoints(points); err == nil { // points that collapsed are no face to follow
-		r.known = append(r.known, known{roi, vision.PointsBox(points)})
+		r.known = append(r.known, known{roi, vision.PointsBox(points), vouched})
 	}
 }
 
@@ -53,19 +59,22 @@ func (r *regions) candidates(d ipc.Detections) []candidate {
 	if d.CaptureNS-r.captureNS > followNS {
 		r.known = nil
 	}
-	var out []candidate
-	var boxes []vision.Box
-	for _, k := range r.known {
-		out = append(out, candidate{k.roi, sourceTracked})
-		boxes = append(boxes, k.box)
-	}
 	faces := make([]vision.Face, len(d.Faces))
 	for i, f := range d.Faces {
 		faces[i] = vision.Face{Box: f.Box, Score: f.Score, KeyPoints: f.KeyPoints}
 	}
+	var out []candidate
+	var boxes []vision.Box
+	for _, k := range r.known {
+		if d.Ran {
+			k.vouched = len(vision.MatchDetections(faces, []vision.Box{k.box})) < len(faces)
+		}
+		out = append(out, candidate{k.roi, sourceTracked, k.vouched})
+		boxes = append(boxes, k.box)
+	}
 	for _, i := range vision.MatchDetections(faces, boxes) {
 		if roi := vision.ROIFromFace(faces[i]); roi.Validate() == nil {
-			out = append(out, candidate{roi, sourceDetection})
+			out = append(out, candidate{roi, sourceDetection, true})
 		}
 	}
 	return out[:min(len(out), r.limit)]
@@ -77,10 +86,10 @@ func (r *regions) keep(captureNS int64, from []candidate, results []vision.FaceR
 	faces := []ipc.FaceLandmarks{}
 	for _, i := range vision.SuppressDuplicates(results) {
 		f := results[i]
-		if f.Presence < minPresence {
+		if f.Presence < minPresence && !(from[i].vouched && f.Presence >= vouchedPresence) {
 			continue
 		}
-		r.remember(f.Points)
+		r.remember(f.Points, from[i].vouched)
 		faces = append(faces, ipc.FaceLandmarks{
 			ROI:      ipc.ROI{CX: f.ROI.CX, CY: f.ROI.CY, Size: f.ROI.Size, Rotation: f.ROI.Rotation},
 			Presence: f.Presence, Points: points32(f.Points), Blendshapes: f.Blendshapes, Appearance: f.Appearance,

@@ -51,8 +51,8 @@ type Landmarks struct {
 	nets *models.Landmarks
 }
 
-// OpenLandmarks opens the landmark bundle of a configuration.
-func OpenLandmarks(cfg config.Config) (*Landmarks, error) {
+// OpenLandmarks opens the landmark bundle of a configuration. Faces below minPresence get points alone.
+func OpenLandmarks(cfg config.Config, minPresence float64) (*Landmarks, error) {
 	store, err := models.NewStore()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func OpenLandmarks(cfg config.Config) (*Landmarks, error) {
 		return nil, err
 	}
 	l, err := vision.NewLandmarker(nets.Points, nets.Blendshapes, vision.LandmarkerOptions{
-		PresenceThreshold: cfg.Landmarks.MinPresence,
+		PresenceThreshold: minPresence,
 	})
 	if err != nil {
 		return nil, errors.Join(err, nets.Close())

@@ -62,9 +62,6 @@ func (e *Encoder) Float(key string, v float64, decimals int) {
 	e.number(key, v, decimals)
 }
 
-// Failed says whether an error is kept.
-func (e *Encoder) Failed() bool { return e.err != nil }
-
 // Fail keeps err, unless there is one already, for the field that key names.
 func (e *Encoder) Fail(key string, err error) {
 	if e.err == nil {

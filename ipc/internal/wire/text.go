@@ -29,7 +29,7 @@ func AppendFixed(b []byte, v float64, decimals int) []byte {
 	b = append(b, '.')
 	for rest != 0 {
 		scale /= 10
-		b = append(b, byte('0'+rest/scale)) //nolint:gosec // one digit
+		b = append(b, byte('0'+rest/scale))
 		rest %= scale
 	}
 	return b
