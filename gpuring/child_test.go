@@ -80,7 +80,7 @@ func spawn(t *testing.T, faults gpuring.Faults) *child {
 
 func spawnAs(t *testing.T, faults gpuring.Faults, attributes *syscall.SysProcAttr) *child {
 	t.Helper()
-	c := &child{t: t, cmd: exec.Command(os.Args[0]), answers: make(chan answer, 1<<16)} // #nosec G204 -- this binary
+	c := &child{t: t, cmd: exec.Command(os.Args[0]), answers: make(chan answer, 1<<16)}
 	c.cmd.Env = append(os.Environ(), childVariable+"=1", "GOMAXPROCS=2")
 	c.cmd.Stderr = os.Stderr
 	c.cmd.SysProcAttr = attributes

@@ -136,7 +136,7 @@ func TestReaderKilledAnywhere(t *testing.T) {
 	for range 12 {
 		c := spawn(t, gpuring.Faults{})
 		c.must(command{Do: "grab", Descriptor: &d, Tickets: tickets})
-		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond) // #nosec G404 -- a moment to kill at
+		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		c.signal(syscall.SIGKILL)
 	}
 	ringtest.Wait(t, "no reader and no held slot is left", func() bool {

@@ -108,7 +108,7 @@ func TestReadOnlyFolder(t *testing.T) {
 
 func TestNameTaken(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
-		"readable by others": func(path string) error { return os.WriteFile(path, nil, 0o644) }, // #nosec G306 -- on purpose
+		"readable by others": func(path string) error { return os.WriteFile(path, nil, 0o644) },
 		"symbolic link":      func(path string) error { return os.Symlink("/etc/hostname", path) },
 		"folder":             func(path string) error { return os.Mkdir(path, 0o700) },
 		"named pipe":         func(path string) error { return unix.Mkfifo(path, 0o600) },
@@ -216,7 +216,7 @@ func TestNotShared(t *testing.T) {
 		t.Errorf("readers %+v", readers)
 	}
 	for _, path := range []string{w.Descriptor().ControlPath, w.Descriptor().PixelPath} {
-		if err := os.Chmod(path, 0o644); err != nil { // #nosec G302 -- on purpose
+		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := gpuring.Open(w.Descriptor(), "open to all"); !errors.Is(err, gpuring.ErrNotShared) {
@@ -243,7 +243,7 @@ func TestForeignOwner(t *testing.T) {
 func TestFilesArePrivate(t *testing.T) {
 	defer unix.Umask(unix.Umask(0o777))
 	o := options(t, small)
-	if err := os.Chmod(o.Dir, 0o700); err != nil { // #nosec G302 -- a folder
+	if err := os.Chmod(o.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w := create(t, o)

@@ -160,7 +160,7 @@ func TestWriterKilledAnywhere(t *testing.T) {
 	for range 12 {
 		c := spawn(t, gpuring.Faults{})
 		c.must(command{Do: "churn", Options: &o})
-		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond) // #nosec G404 -- a moment to kill at
+		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		c.kill()
 		w := create(t, o)
 		if got := names(t, o.Dir); !slices.Equal(got, bothFiles) {
@@ -181,7 +181,7 @@ func TestKilledInTheStream(t *testing.T) {
 		c.must(command{Do: "create", Options: &o})
 		c.send(command{Do: "stream"})
 		var last uint64
-		for range 20 + rand.IntN(50) { // #nosec G404 -- a moment to kill at
+		for range 20 + rand.IntN(50) {
 			if a := c.answer(); a.Ticket != nil {
 				last = a.Ticket.Seq
 			}

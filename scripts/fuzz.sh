@@ -6,6 +6,6 @@ time=${FUZZTIME:-3s}
 grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do
 	grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //' | sort -u | while read -r target; do
 		echo "fuzz $dir $target"
-		go test "$dir" -run='^$' -fuzz="^$target\$" -fuzztime="$time"
+		go test "$dir" -run='^$' -fuzz="^$target\$" -fuzztime="$time" -fuzzminimizetime=20x
 	done
 done

@@ -53,7 +53,7 @@ func readPicture(t testing.TB, name string) Image {
 
 // every thins out a clip's frames further where the networks are slow.
 func every(step int) int {
-	if infer.Backends()[0] == "reference" {
+	if underRace || infer.Backends()[0] == "reference" {
 		return 3 * step
 	}
 	return step

@@ -71,7 +71,7 @@ func isOneByOne(n *node, kernel []int) bool {
 // chained is the depthwise node that only this convolution reads, -1 when there is none.
 func (l links) chained(p *program, n *node) int {
 	before := l.writer[n.Inputs[0]]
-	if before < 0 || l.uses[n.Inputs[0]] != 1 || p.nodes[before].Op != depthwise {
+	if before < 0 || l.uses[n.Inputs[0]] != 1 || p.nodes[before].Op != depthwise || p.channels(n.Inputs[0]) > C.FT_SCRATCH {
 		return -1
 	}
 	return before

@@ -40,17 +40,17 @@ func (w *walker) matchNorm(add *node) (norm node, ok bool) {
 		return norm, false
 	}
 	x := scaled.Inputs[0]
-	mean := w.up(infer.Mean, first(w.up(infer.Neg, shift.Inputs[0], 1)), 2)
+	mean := w.up(infer.Mean, operand(w.up(infer.Neg, shift.Inputs[0], 1)), 2)
 	scale := w.up(infer.Mul, scaled.Inputs[1], 2)
 	if mean == nil || scale == nil {
 		return norm, false
 	}
-	variance := w.up(infer.Add, first(w.up(infer.Rsqrt, scale.Inputs[0], 1)), 1)
+	variance := w.up(infer.Add, operand(w.up(infer.Rsqrt, scale.Inputs[0], 1)), 1)
 	if variance == nil {
 		return norm, false
 	}
 	average := w.up(infer.Mean, variance.Inputs[0], 1)
-	square := w.up(infer.SquaredDifference, first(average), 1)
+	square := w.up(infer.SquaredDifference, operand(average), 1)
 	if square == nil || mean.Inputs[0] != x || square.Inputs[0] != x || square.Inputs[1] != mean.Outputs[0] {
 		return norm, false
 	}
@@ -87,8 +87,8 @@ func (w *walker) overLast(n *node, x infer.ValueID) bool {
 	return n.KeepDims && len(n.Axes) == 1 && n.Axes[0] == last
 }
 
-// first is a node's first input, -1 when there is no node.
-func first(n *node) infer.ValueID {
+// operand is a node's first input, -1 when there is no node.
+func operand(n *node) infer.ValueID {
 	if n == nil {
 		return -1
 	}

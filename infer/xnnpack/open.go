@@ -78,7 +78,9 @@ func (s *session) compile(p *program, threads int) error {
 		}
 		steps = append(steps, more...)
 	}
-	s.keepSteps(steps)
+	if err := s.keepSteps(steps); err != nil {
+		return err
+	}
 	return s.bind(p)
 }
 
@@ -96,11 +98,15 @@ func (s *session) layOut(p *program) error {
 }
 
 // keepSteps moves the steps to C memory.
-func (s *session) keepSteps(steps []C.ft_step) {
-	s.count = len(steps)
+func (s *session) keepSteps(steps []C.ft_step) error {
 	s.steps = (*C.ft_step)(C.calloc(C.size_t(len(steps)+1), C.sizeof_ft_step))
-	copy(unsafe.Slice(s.steps, len(steps)), steps)
 	s.failed = (*C.size_t)(C.calloc(1, C.sizeof_size_t))
+	if s.steps == nil || s.failed == nil {
+		return fmt.Errorf("%w: no memory for %d steps", ErrStatus, len(steps))
+	}
+	s.count = len(steps)
+	copy(unsafe.Slice(s.steps, len(steps)), steps)
+	return nil
 }
 
 // bind finds where the graph's inputs and outputs are.

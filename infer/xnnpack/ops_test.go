@@ -75,6 +75,13 @@ var opCases = map[string]func(b *net) *infer.Graph{
 		x := b.conv(b.input(1, 2, 60, 130), 130, 3, 1, [4]int{1, 1, 1, 1}, -1, infer.ReluActivation)
 		return b.outputs(b.conv(x, 33, 1, 1, [4]int{}, 1, infer.NoActivation))
 	},
+	"conv 1x1 of many channels": func(b *net) *infer.Graph {
+		return b.outputs(b.conv(b.input(1, 2, 3, 7000), 16, 1, 1, [4]int{}, 1, infer.NoActivation))
+	},
+	"separable of many channels": func(b *net) *infer.Graph {
+		x := b.conv(b.input(1, 2, 3, 6200), 6200, 3, 1, [4]int{1, 1, 1, 1}, -1, infer.ReluActivation)
+		return b.outputs(b.conv(x, 16, 1, 1, [4]int{}, 1, infer.NoActivation))
+	},
 	"stem in tiles": func(b *net) *infer.Graph {
 		return b.outputs(b.conv(b.input(1, 3, 450, 3), 16, 5, 2, [4]int{2, 1, 2, 2}, 1, infer.ReluActivation))
 	},

@@ -16,9 +16,9 @@ typedef float NAME(loose) __attribute__((vector_size(LANES * 4), aligned(4), may
 
 // leak is PReLU: slope 0 makes it ReLU, slope 1 nothing.
 INLINE VEC NAME(leak)(VEC y, VEC slope) {
-  VEC zero = {0};
-  VEC positive = (VEC)((NAME(bits))y & (y > zero));
-  return positive + slope * (y - positive);
+  VEC zero = {0}, scaled = slope * y;
+  NAME(bits) positive = y > zero;
+  return (VEC)(((NAME(bits))y & positive) | ((NAME(bits))scaled & ~positive));
 }
 
 // block moves the last block back so that it ends with the last channel.

@@ -6,7 +6,6 @@ package xnnpack
 import "C"
 
 import (
-	"fmt"
 	"slices"
 
 	"facetrack/infer"
@@ -95,7 +94,8 @@ func (s *session) packPointwise(step *C.ft_step, p *program, n *node) (err error
 			return err
 		}
 	}
-	return tile(step, n)
+	tile(step, n)
+	return nil
 }
 
 // blocked orders a filter [channels, depth] as the kernels read it: for each block of lanes, [depth][lanes]. The
@@ -116,16 +116,13 @@ func blocked(filter []float32, channels, lanes int) []float32 {
 
 // tile chooses how many output pixels are done at a time, so that what passes between the two convolutions stays in
 // the first-level cache: several rows where they are short, else a part of a row.
-func tile(step *C.ft_step, n *node) error {
+func tile(step *C.ft_step, n *node) {
 	width, height := int(step.dim[C.FT_OUT_WIDTH]), int(step.dim[C.FT_OUT_HEIGHT])
 	channels, stride := int(step.dim[C.FT_CHANNELS]), int(step.dim[C.FT_STRIDE])
-	pixels := C.FT_SCRATCH / channels
+	pixels := max(C.FT_SCRATCH/channels, 1)
 	gathered := n.depth == nil && n.Kernel[0]*n.Kernel[1] > 1
 	if gathered {
 		pixels = (C.FT_SCRATCH/(channels*n.Kernel[0])-n.Kernel[1])/stride + 1
-	}
-	if pixels < 1 {
-		return fmt.Errorf("%w: %d channels are too many for the cache", ErrUnsupported, channels)
 	}
 	rows, columns := 1, width
 	if pixels >= width && !gathered {
@@ -135,7 +132,6 @@ func tile(step *C.ft_step, n *node) error {
 		columns = even(width, pixels)
 	}
 	step.dim[C.FT_TILE_ROWS], step.dim[C.FT_TILE_COLUMNS] = C.size_t(rows), C.size_t(columns)
-	return nil
 }
 
 // even cuts width into equal parts of at most limit, in multiples of the kernels' 8 pixels where possible.

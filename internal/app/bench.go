@@ -128,7 +128,7 @@ func benchRig(ctx context.Context, args []string) (BenchRun, error) {
 func (r BenchResult) print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "\n%s, %d cores, Linux %s, %s, commit %s\n\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Commit)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "run\tframes/s\tdropped\tcapture→tracks ms p50\tp99\tCPUs\twork ms: capture\tdetect\tlandmarks\ttracker")
+	_, _ = fmt.Fprintln(w, "run\tframes/s\tdropped\tcapture→tracks ms p50\tp99\tCPUs\tmean work ms a frame: capture\tdetect\tlandmarks\ttracker")
 	for _, name := range r.order {
 		run := r.Runs[name]
 		var fps float64

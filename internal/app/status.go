@@ -58,7 +58,7 @@ func (c *StatusCmd) Run(context.Context) error {
 
 func printStatus(out io.Writer, all []telemetry.Stats) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "stage\tpid\tcamera\tframes\tfaces\tdropped\twork ms p50\tp99\tage ms p50\tp99\tpixels by")
+	_, _ = fmt.Fprintln(w, "stage\tpid\tcamera\tframes\tfaces\tdropped\twork ms mean\tp99\tage ms p50\tp99\tpixels by")
 	for _, s := range all {
 		if len(s.Cameras) == 0 {
 			_, _ = fmt.Fprintf(w, "%s\t%d\t-\t0\t0\t0\n", s.Stage, s.PID)
@@ -66,7 +66,7 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 		for _, name := range slices.Sorted(maps.Keys(s.Cameras)) {
 			c := s.Cameras[name]
 			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\n", s.Stage, s.PID, name, c.Frames, c.Faces,
-				total(c.Dropped), c.WorkMS.P50, c.WorkMS.P99, c.AgeMS.P50, c.AgeMS.P99, how(c))
+				total(c.Dropped), c.WorkMS.Mean, c.WorkMS.P99, c.AgeMS.P50, c.AgeMS.P99, how(c))
 		}
 	}
 	_ = w.Flush()

@@ -34,7 +34,7 @@ type Summary struct {
 type CameraSummary struct {
 	ledger.Summary
 	Links  map[string]telemetry.Link `json:"links"`   // by stage
-	WorkMS map[string]float64        `json:"work_ms"` // each stage's own work on a frame, median, ms
+	WorkMS map[string]float64        `json:"work_ms"` // each stage's own work on a frame, mean, ms
 }
 
 // Recording says what was recorded.
@@ -71,7 +71,7 @@ func (r *rig) summary(restarts map[string]int) Summary {
 				s.Cameras[camera].Links[name] = *c.Link
 			}
 			if s.Cameras[camera].WorkMS != nil {
-				s.Cameras[camera].WorkMS[name] = c.WorkMS.P50
+				s.Cameras[camera].WorkMS[name] = c.WorkMS.Mean
 			}
 		}
 	}

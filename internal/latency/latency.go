@@ -22,10 +22,11 @@ func (h *Histogram) Record(d time.Duration) {
 
 // Percentiles of a set of durations, in milliseconds; zero when nothing was measured.
 type Percentiles struct {
-	P50 float64 `json:"p50"`
-	P95 float64 `json:"p95"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+	Max  float64 `json:"max"`
 }
 
 // Percentiles returns what was recorded so far.
@@ -34,5 +35,5 @@ func (h *Histogram) Percentiles() Percentiles {
 		return Percentiles{}
 	}
 	ms := func(q float64) float64 { return float64(h.h.ValueAtQuantile(q)) / 1000 }
-	return Percentiles{P50: ms(50), P95: ms(95), P99: ms(99), Max: float64(h.h.Max()) / 1000}
+	return Percentiles{Mean: h.h.Mean() / 1000, P50: ms(50), P95: ms(95), P99: ms(99), Max: float64(h.h.Max()) / 1000}
 }

@@ -58,6 +58,25 @@ func TestLandmarksOpensTheBundle(t *testing.T) {
 	}
 }
 
+func TestStoreReadsTheCanonicalFaceAlone(t *testing.T) {
+	s := fakeStore(t, serve(content))
+	own := zipped(t, map[string][]byte{geometryMember: metadata(threeVertices, threeBasis)})
+	if f, err := s.CanonicalFace(own, Options{Unverified: true}); err != nil || len(f.Vertices) != 3 {
+		t.Errorf("own bundle: %+v, %v", f, err)
+	}
+	if _, err := s.CanonicalFace(own, Options{}); !errors.Is(err, ErrHash) {
+		t.Errorf("own bundle, not allowed: %v", err)
+	}
+	noise := put(t, t.TempDir(), "a.task", "noise")
+	if _, err := s.CanonicalFace(noise, Options{Unverified: true}); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), noise) {
+		t.Errorf("noise: %v", err)
+	}
+	f, err := assetStore(t).CanonicalFace("face-landmarker", Options{})
+	if err != nil || len(f.Vertices) != 468 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // zipped stores members as a bundle does.
 func zipped(t *testing.T, members map[string][]byte) string {
 	t.Helper()

@@ -18,6 +18,10 @@ import (
 // maxQueue is generous: a frame costs the tracker well under a millisecond.
 const maxQueue = 64
 
+// sameLooks is the least similarity of appearance by which somebody is known again: 99 % of pairs of different
+// people in the clips tried were below 0.76, 99 % of pairs of one person above 0.82.
+const sameLooks = 0.8
+
 type tracker struct {
 	env     *stage.Env
 	acks    *ipc.Acker
@@ -102,6 +106,7 @@ func trackOptions(c config.Tracker) track.Options {
 	}
 	return track.Options{
 		MemorySeconds: c.MemorySeconds, ReIDSeconds: c.ReidentifySeconds, MaxFaces: c.MaxIdentities,
+		ReIDSimilarity: sameLooks,
 		Smoothing: track.Smoothing{
 			Off: !c.Smoothing.Enabled, Points: euro(c.Smoothing.Points), Box: euro(c.Smoothing.Points),
 			Blendshapes: euro(c.Smoothing.Blendshapes), Angles: euro(c.Smoothing.Pose), Position: euro(c.Smoothing.Pose),
