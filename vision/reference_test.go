@@ -101,7 +101,7 @@ func paint(f Format, w, h int, rgb func(x, y float64) [3]float64) Image {
 	at := func(x, y int) [3]float64 { return rgb(float64(x)+0.5, float64(y)+0.5) }
 	for y := range h {
 		for x := range w {
-			luma, cb, cr := toYCbCr(at(x, y))
+			luma, _, _ := toYCbCr(at(x, y))
 			switch f {
 			case BGR:
 				p := at(x, y)
@@ -111,7 +111,7 @@ func paint(f Format, w, h int, rgb func(x, y float64) [3]float64) Image {
 			case NV12:
 				m.Pix[y*w+x] = toByte(luma)
 				if x%2 == 0 && y%2 == 0 {
-					_, cb, cr = toYCbCr(rgb(float64(x)+1, float64(y)+1))
+					_, cb, cr := toYCbCr(rgb(float64(x)+1, float64(y)+1))
 					o := w*h + y/2*w + x
 					m.Pix[o], m.Pix[o+1] = toByte(cb), toByte(cr)
 				}
@@ -119,7 +119,7 @@ func paint(f Format, w, h int, rgb func(x, y float64) [3]float64) Image {
 				o := 2*y*w + 2*x
 				m.Pix[o] = toByte(luma)
 				if x%2 == 0 {
-					_, cb, cr = toYCbCr(rgb(float64(x)+1, float64(y)+0.5))
+					_, cb, cr := toYCbCr(rgb(float64(x)+1, float64(y)+0.5))
 					m.Pix[o+1], m.Pix[o+3] = toByte(cb), toByte(cr)
 				}
 			}

@@ -21,14 +21,14 @@
 //
 // # Why both
 //
-// One thread of a Xeon with AVX-512, µs for one image, best of several runs taken in turn on a busy machine:
+// One thread of a Xeon with AVX-512 (two virtual cores, not idle), µs for one image, best of runs taken in turn:
 //
-//	                XNNPACK alone   with our kernels
-//	BlazeFace                1051                584
-//	landmarks                1334                592
-//	blendshapes               594                463
-//	YuNet 320                3656               2377
-//	YuNet 640               17493              11412
+//	                XNNPACK alone   with our kernels   plain Go
+//	BlazeFace                 890                501      15841
+//	landmarks                1109                521      24007
+//	blendshapes               509                391      12248
+//	YuNet 320                3137               2068      66957
+//	YuNet 640               14489               9206     276247
 //
 // XNNPACK's matrix product alone reaches 130 to 170 GFLOP/s here; what it loses is lost between the operators. So
 // the fused kernels carry the speed, and XNNPACK the breadth: a network with other operators, such as another detector,

@@ -82,7 +82,7 @@ func startThread(r *rig, name string) *thread {
 		nc, err := ipc.Connect(r.url, telemetry.ServiceName(name), log)
 		if err == nil {
 			var once sync.Once
-			err = RunStage(ctx, name, r.cfg, nc.Conn, r.bucket, log, func() { once.Do(func() { close(t.ready) }) })
+			err = RunStage(ctx, name, r.cfg, r.url, nc.Conn, r.bucket, log, func() { once.Do(func() { close(t.ready) }) })
 			err = errors.Join(err, nc.Close())
 		}
 		if err != nil {

@@ -101,7 +101,7 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return RunStage(ctx, name, cfg, nc.Conn, bucket, log, func() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) })
+	return RunStage(ctx, name, cfg, f.NATS, nc.Conn, bucket, log, func() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) })
 }
 
 func (f *StageFlags) configuration(ctx context.Context, bucket *ipc.Bucket) (config.Config, error) {
@@ -140,7 +140,7 @@ func storedConfig(ctx context.Context, bucket *ipc.Bucket, rig string) (config.C
 }
 
 // RunStage runs a stage over an open connection until ctx is done or it cannot go on.
-func RunStage(ctx context.Context, name string, cfg config.Config, nc *nats.Conn, bucket *ipc.Bucket, log *slog.Logger, ready func()) error {
+func RunStage(ctx context.Context, name string, cfg config.Config, url string, nc *nats.Conn, bucket *ipc.Bucket, log *slog.Logger, ready func()) error {
 	recorder := telemetry.New(name)
 	service, err := telemetry.Serve(nc, cfg.Rig, recorder)
 	if err != nil {
@@ -150,6 +150,7 @@ func RunStage(ctx context.Context, name string, cfg config.Config, nc *nats.Conn
 	drops := ipc.NewDrops(nc, cfg.Rig, name, log)
 	env := &stage.Env{
 		Name: name, Config: cfg, Bus: nc, Out: ipc.NewPublisher(nc), Bucket: bucket, Telemetry: recorder, Drops: drops, Log: log,
+		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(url, name, log) },
 		Ready: func() {
 			if err := nc.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now
 				log.Warn("NATS server is slow to answer", "error", err)

@@ -51,6 +51,7 @@ type Env struct {
 	Bucket    *ipc.Bucket // nil when the server keeps no state
 	Telemetry *telemetry.Recorder
 	Drops     *ipc.Drops
+	Dial      func(name string) (*ipc.Conn, error) // another connection to the same server
 	Log       *slog.Logger
 	Ready     func() // called once the stage takes part in the flow
 }

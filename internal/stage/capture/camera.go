@@ -24,6 +24,7 @@ type camera struct {
 	info   source.Info
 	ring   gpuring.Writer
 	server *ipc.Server
+	pixels *ipc.Conn // the server's own connection: pixels for a slow consumer keep one busy
 	flight *flight
 	window int // frames under way at most; 0: capture does not wait
 
@@ -118,7 +119,12 @@ func (c *camera) openRing() error {
 	if err != nil {
 		return stage.Permanent(err)
 	}
-	server, err := ipc.NewServer(c.env.Bus, cfg.Rig, c.cfg.Name, ring, c.env.Log, ipc.ServerOptions{})
+	if c.pixels == nil {
+		if c.pixels, err = c.env.Dial("facetrack-pixels-" + c.cfg.Name); err != nil {
+			return errors.Join(err, ring.Close())
+		}
+	}
+	server, err := ipc.NewServer(c.pixels.Conn, cfg.Rig, c.cfg.Name, ring, c.env.Log, ipc.ServerOptions{})
 	if err != nil {
 		return errors.Join(err, ring.Close())
 	}
@@ -148,6 +154,10 @@ func (c *camera) remember(open bool) {
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
 	err := c.closeRing()
+	if c.pixels != nil {
+		err = errors.Join(err, c.pixels.Close())
+		c.pixels = nil
+	}
 	if c.src != nil {
 		err = errors.Join(err, c.src.Close())
 		c.src = nil

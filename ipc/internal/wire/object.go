@@ -89,16 +89,16 @@ func (c *Cursor) skip(depth int) {
 		c.Fail(ErrTooDeep)
 		return
 	}
-	switch b := c.next(); {
-	case b == '{':
+	switch c.next() {
+	case '{':
 		c.FieldsWhile(nil, func(int, uint64) bool { c.skip(depth + 1); return true })
-	case b == '[':
+	case '[':
 		c.Elements(-1, func(int) { c.skip(depth + 1) })
-	case b == '"':
+	case '"':
 		c.text()
-	case b == 't' || b == 'f':
+	case 't', 'f':
 		c.Bool()
-	case b == 'n':
+	case 'n':
 		c.Null()
 	default:
 		c.number()
