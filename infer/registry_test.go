@@ -2,7 +2,6 @@ package infer_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +27,8 @@ func init() {
 }
 
 func TestOpenChoosesABackend(t *testing.T) {
-	if got := infer.Backends(); !slices.Equal(got, []string{"fake", reference.Name}) {
+	got := infer.Backends() // with the tag xnnpack there is one between the two
+	if len(got) < 2 || got[0] != "fake" || got[len(got)-1] != reference.Name {
 		t.Fatalf("backends %q; want the highest rank first", got)
 	}
 	for name, fake := range map[string]bool{"": true, "auto": true, "fake": true, "reference": false} {
@@ -47,7 +47,7 @@ func TestOpenChoosesABackend(t *testing.T) {
 
 func TestOpenNamesWhatIsAvailable(t *testing.T) {
 	_, err := infer.Open(reluGraph(), infer.Options{Backend: "npu"})
-	if !errors.Is(err, infer.ErrNoBackend) || !strings.Contains(err.Error(), "auto, fake, reference") {
+	if !errors.Is(err, infer.ErrNoBackend) || !strings.Contains(err.Error(), "auto, "+strings.Join(infer.Backends(), ", ")) {
 		t.Errorf("error %v", err)
 	}
 }
