@@ -62,6 +62,9 @@ func createOnce(o Options, mem memory) (_ Writer, err error) {
 	}
 	if same {
 		old.bequeath(c, o.Logger)
+	} else {
+		c.word(hNextSeq).Store(o.FirstSeq)
+		c.word(hPublishedNext).Store(o.FirstSeq)
 	}
 	d := describe(o, id)
 	pix, err := placeRing(o, id, c, temporary, old, mem, &d)

@@ -16,6 +16,7 @@ type Options struct {
 	Rig      string // 1 to 32 of A-Z a-z 0-9 _ -
 	Camera   string // 1 to 32 of A-Z a-z 0-9 _ -
 	Geometry Geometry
+	FirstSeq uint64       // the first sequence number, unless the ring goes on with those of a writer that died
 	Logger   *slog.Logger // none: nothing is logged
 }
 

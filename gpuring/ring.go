@@ -25,7 +25,7 @@ type Writer interface {
 	// Begin claims the free slot that was written longest ago. ErrNoFreeSlot when readers or other claims have
 	// all slots, ErrClosed after Close.
 	Begin() (Claim, error)
-	// NextSeq takes the next gap-free sequence number, from 0, also for a frame that is then dropped.
+	// NextSeq takes the next gap-free sequence number, from Options.FirstSeq, also for a frame that is then dropped.
 	// A writer that takes over from a dead one goes on with its numbers.
 	NextSeq() uint64
 	// SetPosition stores the source position (frames read), for a writer that takes over.

@@ -44,11 +44,11 @@ func openCamera(ctx context.Context, env *stage.Env, cfg config.Camera) (*camera
 }
 
 func (c *camera) open(ctx context.Context) error {
-	var err error
-	if c.src, err = c.openSource(ctx); err != nil {
+	src, err := c.openSource(ctx)
+	if err != nil {
 		return permanentSource(err)
 	}
-	c.info = c.src.Info()
+	c.src, c.info = src, src.Info()
 	if err := c.openRing(); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func permanentSource(err error) error {
 func (c *camera) openRing() error {
 	cfg := c.env.Config
 	ring, err := gpuring.Create(gpuring.Options{
-		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log,
+		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq(),
 		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
 	})
 	if err != nil {
@@ -132,6 +132,14 @@ func (c *camera) openRing() error {
 	c.env.Telemetry.SetRing(c.cfg.Name, func() any { return ring.Stats() })
 	c.remember(true)
 	return nil
+}
+
+// nextSeq is where a ring of another geometry goes on.
+func (c *camera) nextSeq() uint64 {
+	if !c.any {
+		return 0
+	}
+	return c.lastSeq + 1
 }
 
 // remember stores the ring's state in the rig's bucket, for people: consumers learn it by attaching.
@@ -228,7 +236,7 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 	}
 }
 
-// renewRing makes a ring of the camera's new geometry; consumers attach to it by themselves.
+// renewRing makes a ring of the camera's new geometry; consumers attach to it by themselves. Sequence numbers go on.
 func (c *camera) renewRing() error {
 	c.info = c.src.Info()
 	if err := c.closeRing(); err != nil {

@@ -23,9 +23,11 @@ func newFlight(patience time.Duration) *flight {
 
 // add notes that a frame was sent.
 func (f *flight) add(seq uint64) {
+	now := time.Now()
+	f.expire(now) // nobody may ever wait for room: this keeps a dead tracker from filling the memory
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sent[seq] = time.Now()
+	f.sent[seq] = now
 }
 
 // done notes that a frame reached its end.

@@ -8,6 +8,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
+	"facetrack/ipc"
 )
 
 func TestRunNeedsACamera(t *testing.T) {
@@ -58,11 +59,13 @@ func TestDurationEndsACamera(t *testing.T) {
 	cam.Duration = 0.05
 	r := newRig(t, cam)
 	ended := r.run(t.Context(), func(ctx context.Context) error { return Run(ctx, r.env) })
-	if end := next(r, r.ends); end.Reason != "stopped" && end.Reason != "no frames" {
+	go func() {
+		for f := range r.frames {
+			r.ack(f)
+		}
+	}()
+	if end := next(r, r.ends); end.Reason != "stopped" && end.Reason != ipc.EndWithoutFrames {
 		t.Errorf("end %+v", end)
-	}
-	for len(r.frames) > 0 {
-		r.ack(<-r.frames)
 	}
 	r.mustEnd(ended)
 }

@@ -1,0 +1,185 @@
+package links
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"facetrack/gpuring"
+	"facetrack/ipc"
+	"facetrack/vision"
+)
+
+func overTransports(t *testing.T, test func(t *testing.T, transport string)) {
+	for _, transport := range []string{"shm", "copy"} {
+		t.Run(transport, func(t *testing.T) { test(t, transport) })
+	}
+}
+
+// refused fails unless With drops the frame for the reason and does not use it.
+func refused(t *testing.T, s *Set, f ipc.Frame, reason string, cause error) {
+	t.Helper()
+	got, err := s.With(t.Context(), &f, func(vision.Image) error {
+		t.Errorf("frame %d was used", f.Seq)
+		return nil
+	})
+	if got != reason || err == nil || cause != nil && !errors.Is(err, cause) {
+		t.Errorf("frame %d: reason %q, error %v; want %q, %v", f.Seq, got, err, reason, cause)
+	}
+}
+
+func TestWithHandsOverTheImage(t *testing.T) {
+	overTransports(t, func(t *testing.T, transport string) {
+		r := newRig(t)
+		set := newSet(t, r.url, transport)
+		for range 5 {
+			f := r.publish()
+			used := false
+			reason, err := set.With(t.Context(), &f, func(m vision.Image) error {
+				used = true
+				if m.Width != 32 || m.Height != 16 || m.Format != vision.BGR || len(m.Pix) != geometry.FrameBytes() {
+					t.Errorf("image %d×%d %s of %d bytes", m.Width, m.Height, m.Format, len(m.Pix))
+				}
+				for i, v := range m.Pix {
+					if v != byte(f.Seq) {
+						t.Fatalf("byte %d of frame %d is %d", i, f.Seq, v)
+					}
+				}
+				return nil
+			})
+			if reason != "" || err != nil || !used {
+				t.Errorf("frame %d: reason %q, %v, used %v", f.Seq, reason, err, used)
+			}
+		}
+		if s := r.writer.Stats(); s.Held != 0 {
+			t.Errorf("%d slots are still held", s.Held)
+		}
+		link := set.env.Telemetry.Snapshot().Cameras["cam"].Link
+		if link == nil || link.Transport != transport || !strings.HasPrefix(link.Reason, "cuda-ipc: ") || link.Reattach != 0 ||
+			len(link.Attempts) == 0 || link.Attempts[0].Transport != "cuda-ipc" || link.Attempts[0].Reason == "" {
+			t.Errorf("link in the telemetry: %+v", link)
+		}
+	})
+}
+
+func TestOverwrittenFrame(t *testing.T) {
+	overTransports(t, func(t *testing.T, transport string) {
+		r := newRig(t)
+		set, old := newSet(t, r.url, transport), r.publish()
+		for range geometry.Slots {
+			r.publish()
+		}
+		refused(t, set, old, "overwritten", gpuring.ErrStale)
+		foreign := r.publish()
+		foreign.Ring = "lab/cam/1"
+		refused(t, set, foreign, "overwritten", gpuring.ErrStale)
+	})
+}
+
+func TestClosedRing(t *testing.T) {
+	r := newRig(t)
+	set, f := newSet(t, r.url), r.publish()
+	if reason, err := set.With(t.Context(), &f, func(vision.Image) error { return nil }); reason != "" {
+		t.Fatal(reason, err)
+	}
+	if err := r.writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, set, f, "ring-closed", gpuring.ErrClosed)
+}
+
+func TestCaptureThatIsGone(t *testing.T) {
+	overTransports(t, func(t *testing.T, transport string) {
+		r := newRig(t)
+		set, f := newSet(t, r.url, transport), r.publish()
+		if err := errors.Join(r.server.Close(), r.writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, set, f, "unreachable", ipc.ErrNoCapture)
+		r.start() // and back: the link attaches by itself
+		f = r.publish()
+		if reason, err := set.With(t.Context(), &f, func(vision.Image) error { return nil }); reason != "" || err != nil {
+			t.Errorf("after the return: %q, %v", reason, err)
+		}
+	})
+}
+
+func TestNoTransportWorks(t *testing.T) {
+	r := newRig(t)
+	refused(t, newSet(t, r.url, "cuda-ipc"), r.publish(), "unreachable", ipc.ErrAttach)
+}
+
+func TestImpossibleCameraName(t *testing.T) {
+	r := newRig(t)
+	f := r.publish()
+	f.Camera = "a.b"
+	refused(t, newSet(t, r.url), f, "unreachable", ipc.ErrToken)
+}
+
+// A message that promises more pixels than a slot has must not reach the networks.
+func TestImageIsValidated(t *testing.T) {
+	r := newRig(t)
+	set := newSet(t, r.url)
+	for what, change := range map[string]func(*ipc.Frame){
+		"too wide":       func(f *ipc.Frame) { f.Width *= 2 },
+		"too high":       func(f *ipc.Frame) { f.Height++ },
+		"unknown format": func(f *ipc.Frame) { f.Format = "RGBA" },
+		"odd NV12":       func(f *ipc.Frame) { f.Format, f.Width = "NV12", 31 },
+		"nothing":        func(f *ipc.Frame) { f.Width = 0 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := r.publish()
+			change(&f)
+			refused(t, set, f, "bad-frame", vision.ErrImage)
+			if s := r.writer.Stats(); s.Held != 0 {
+				t.Error("the bad frame keeps its slot")
+			}
+		})
+	}
+}
+
+func TestFailureOfTheUserIsInference(t *testing.T) {
+	r := newRig(t)
+	f, broken := r.publish(), errors.New("a network failed")
+	reason, err := newSet(t, r.url).With(t.Context(), &f, func(vision.Image) error { return broken })
+	if reason != "inference" || !errors.Is(err, broken) {
+		t.Errorf("reason %q, %v", reason, err)
+	}
+	if s := r.writer.Stats(); s.Held != 0 {
+		t.Error("the slot is still held")
+	}
+}
+
+func TestEveryRingErrorHasItsReason(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{gpuring.ErrStale, "overwritten"}, {gpuring.ErrClosed, "ring-closed"}, {gpuring.ErrRevoked, "revoked"},
+		{ipc.ErrNoCapture, "unreachable"}, {ipc.ErrAttach, "unreachable"}, {ipc.ErrTransfer, "unreachable"},
+	} {
+		if got := reason(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
+// Two workers may meet at the first frame of a camera: there is one link all the same.
+func TestOneLinkACamera(t *testing.T) {
+	r := newRig(t)
+	set := newSet(t, r.url)
+	a, err := set.link("cam")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := set.link("cam"); a != b || err != nil {
+		t.Errorf("links %p and %p, %v", a, b, err)
+	}
+	if other, err := set.link("other"); other == a || err != nil {
+		t.Errorf("another camera's link: %v", err)
+	}
+	if err := errors.Join(set.Close(), set.Close()); err != nil {
+		t.Error(err)
+	}
+}
