@@ -1,0 +1,250 @@
+package lslout
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"facetrack/internal/config"
+	"facetrack/internal/stage"
+	"facetrack/internal/stage/queue"
+	"facetrack/ipc"
+	"facetrack/lsl"
+)
+
+// deadline is how long anything may take on a busy machine before a test gives up.
+const deadline = 60 * time.Second
+
+// tracks are the faces of frame seq of a camera, captured seq milliseconds after second 100.
+func tracks(seq uint64, faces ...ipc.TrackedFace) ipc.Tracks {
+	return ipc.Tracks{Faces: faces, Frame: ipc.Frame{
+		Camera: "cam", Seq: seq, CaptureNS: 100e9 + int64(seq)*1e6, Ring: "lab/cam/1", Width: 640, Height: 480, Format: "BGR",
+	}}
+}
+
+func face(id int, score float64) ipc.TrackedFace {
+	f := ipc.TrackedFace{ID: id, Score: score, Blendshapes: make([]float64, 52), Pose: ipc.Pose{Z: 60}}
+	f.Blendshapes[25] = score / 2
+	return f
+}
+
+// reader reads a stream over TCP as LSL programs do.
+type reader struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func subscribe(t *testing.T, o *lsl.Outlet) *reader {
+	t.Helper()
+	conn, err := net.Dial("tcp4", fmt.Sprintf("127.0.0.1:%d", o.TCPPort()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(deadline))
+	request := "LSL:streamfeed/110 " + o.UID() + "\r\nNative-Byte-Order: 1234\r\nHas-IEEE754-Floats: 1\r\nValue-Size: 4\r\n" +
+		"Data-Protocol-Version: 110\r\nMax-Buffer-Length: 360\r\n\r\n"
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{t: t, conn: conn, in: bufio.NewReader(conn)}
+	for line := "-"; line != ""; line = r.line() {
+		if line != "-" && strings.HasPrefix(line, "LSL/") && line != "LSL/110 200 OK" {
+			t.Fatalf("feed refused: %s", line)
+		}
+	}
+	r.sample() // two test patterns come before the data
+	r.sample()
+	return r
+}
+
+func (r *reader) line() string {
+	r.t.Helper()
+	line, err := r.in.ReadString('\n')
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (r *reader) sample() (stamp float64, values [60]float32) {
+	r.t.Helper()
+	var head [9]byte
+	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := binary.Read(r.in, binary.LittleEndian, &values); err != nil {
+		r.t.Fatal(err)
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(head[1:])), values
+}
+
+// expect checks the next sample: which frame, and whether the face is in it.
+func (r *reader) expect(seq uint64, present bool, score float32) {
+	r.t.Helper()
+	stamp, v := r.sample()
+	if math.Abs(stamp-(100+float64(seq)/1000)) > 1e-9 || v[59] != float32(seq) || v[58] != score {
+		r.t.Errorf("stamp %v, frame number %v, confidence %v; want frame %d, %v", stamp, v[59], v[58], seq, score)
+	}
+	if present && (v[25] != score/2 || v[57] != 60) || !present && (!isNaN(v[25]) || !isNaN(v[57])) {
+		r.t.Errorf("frame %d: jawOpen %v, headZ %v, present %v", seq, v[25], v[57], present)
+	}
+}
+
+type bus struct {
+	t   *testing.T
+	url string
+	nc  *ipc.Conn
+}
+
+func newBus(t *testing.T) *bus {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(deadline) {
+		t.Fatal("the NATS server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	b := &bus{t: t, url: s.ClientURL()}
+	b.nc = b.connect()
+	return b
+}
+
+func (b *bus) connect() *ipc.Conn {
+	b.t.Helper()
+	nc, err := ipc.Connect(b.url, b.t.Name(), slog.New(slog.DiscardHandler), nats.Timeout(deadline))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = nc.Close() })
+	return nc
+}
+
+// start runs the stage; stop ends it and returns what it says.
+func (b *bus) start(env *stage.Env) (stop func() error) {
+	b.t.Helper()
+	nc := b.connect()
+	env.Bus, env.Out = nc.Conn, ipc.NewPublisher(nc.Conn)
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	env.Ready = func() { close(ready) }
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- Run(ctx, env) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		b.t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		b.t.Fatal(err)
+	}
+	stop = func() error {
+		cancel()
+		err := <-ended
+		ended <- err
+		return err
+	}
+	b.t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func (b *bus) send(t ipc.Tracks) {
+	b.t.Helper()
+	if err := ipc.NewPublisher(b.nc.Conn).Publish(ipc.Subject("lab", t.Camera, ipc.KindTracks), &t); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bus) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	for end := time.Now().Add(deadline); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestStageFollowsTheTracks(t *testing.T) {
+	b := newBus(t)
+	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env.Config.Cameras = []config.Camera{{Name: "cam"}}
+	stop := b.start(env)
+	if err := b.nc.Publish(ipc.Subject("lab", "cam", ipc.KindTracks), []byte("nonsense")); err != nil {
+		t.Fatal(err)
+	}
+	for seq := range uint64(20) {
+		b.send(tracks(seq, face(1, 0.5)))
+	}
+	other := tracks(0, face(1, 0.5)) // not in the configuration: it gets its streams when it shows up
+	other.Camera = "other"
+	b.send(other)
+	b.eventually("all frames are out", func() bool {
+		s := env.Telemetry.Snapshot().Cameras
+		return s["cam"].Frames == 20 && s["other"].Frames == 1
+	})
+	if s := env.Telemetry.Snapshot().Cameras["cam"]; s.Faces != 20 || len(s.Dropped) != 0 {
+		t.Errorf("telemetry %+v", s)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDisabledStageListensToNothing(t *testing.T) {
+	b := newBus(t)
+	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env.Config.LSL.Enabled = false
+	env.Config.Cameras = []config.Camera{{Name: "cam"}}
+	stop := b.start(env)
+	if n := env.Bus.NumSubscriptions(); n != 0 {
+		t.Errorf("%d subscriptions", n)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stream that cannot be described would fail again after a restart.
+func TestImpossibleStreamIsPermanent(t *testing.T) {
+	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env.Config.LSL.SessionID = "it's mine"
+	env.Config.Cameras = []config.Camera{{Name: "cam"}}
+	if err := Run(t.Context(), env); !errors.Is(err, stage.ErrPermanent) || !errors.Is(err, lsl.ErrInvalidInfo) {
+		t.Errorf("run: %v", err)
+	}
+}
+
+// When the outlets are behind, the oldest frame of the same camera makes room; its account is closed already.
+func TestFullQueueDropsTheOldest(t *testing.T) {
+	env := surroundings(t, slog.New(slog.DiscardHandler))
+	o := &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), cameras: map[string]*cameraStreams{}}
+	for seq := range uint64(maxQueue + 2) {
+		m := tracks(seq)
+		data, err := m.AppendJSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.receive(data)
+	}
+	if got := env.Telemetry.Snapshot().Cameras["cam"].Dropped["queue-full"]; got != 2 {
+		t.Errorf("%d frames made room, want 2", got)
+	}
+	if first, ok := o.queue.Pop(t.Context()); !ok || first.Seq != 2 {
+		t.Errorf("frame %d is next, want 2", first.Seq)
+	}
+}

@@ -1,0 +1,289 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"facetrack/internal/config"
+	"facetrack/internal/stage"
+	"facetrack/internal/telemetry"
+	"facetrack/internal/testmodels"
+	"facetrack/ipc"
+)
+
+// deadline is how long anything may take on a busy machine before a test gives up.
+const deadline = 60 * time.Second
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// rig is a running tracker stage and somebody who listens to it.
+type rig struct {
+	t    *testing.T
+	url  string
+	cfg  config.Config
+	nc   *ipc.Conn
+	env  *stage.Env
+	out  chan ipc.Tracks
+	acks chan ipc.Ack
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(deadline) {
+		t.Fatal("the NATS server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	files, err := testmodels.Write(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, url: s.ClientURL(), cfg: config.Default(), out: make(chan ipc.Tracks, 256), acks: make(chan ipc.Ack, 256)}
+	r.cfg.Rig, r.cfg.Landmarks.Model, r.cfg.Infer.Workers = "lab", files.Landmarks, 2
+	r.nc = r.connect()
+	hear(r, ipc.KindTracks, ipc.DecodeTracks, r.out)
+	hear(r, ipc.KindAck, ipc.DecodeAck, r.acks)
+	return r
+}
+
+func hear[M any](r *rig, kind ipc.Kind, decode func([]byte) (M, error), into chan M) {
+	r.t.Helper()
+	_, err := r.nc.Subscribe(ipc.AllCameras("lab", kind), func(m *nats.Msg) {
+		v, err := decode(m.Data)
+		if err != nil {
+			r.t.Errorf("%s: %v", m.Subject, err)
+		}
+		into <- v
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.nc.Flush(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) connect() *ipc.Conn {
+	r.t.Helper()
+	nc, err := ipc.Connect(r.url, r.t.Name(), quiet, nats.Timeout(deadline))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = nc.Close() })
+	return nc
+}
+
+// start runs the stage until the test ends.
+func (r *rig) start() {
+	r.t.Helper()
+	nc := r.connect()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	r.env = &stage.Env{
+		Name: stage.Tracker, Config: r.cfg, Bus: nc.Conn, Out: ipc.NewPublisher(nc.Conn), Telemetry: telemetry.New(stage.Tracker),
+		Drops: ipc.NewDrops(nc.Conn, "lab", stage.Tracker, quiet), Log: quiet, Ready: func() { close(ready) },
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- Run(ctx, r.env) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		r.t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		cancel()
+		if err := next(r.t, ended); err != nil {
+			r.t.Errorf("the stage ends with %v", err)
+		}
+		_ = r.env.Drops.Close()
+	})
+}
+
+func next[M any](t *testing.T, from chan M) M {
+	t.Helper()
+	select {
+	case m := <-from:
+		return m
+	case <-time.After(deadline):
+		var m M
+		t.Fatalf("no %T came", m)
+		return m
+	}
+}
+
+// frame n of a camera, 30 a second.
+func frame(camera string, n int) ipc.Frame {
+	return ipc.Frame{
+		Camera: camera, Seq: uint64(n), CaptureNS: 5e9 + int64(n)*33_333_333, WallNS: 1, Ring: "lab/" + camera + "/1", Generation: 2,
+		Width: 640, Height: 480, Format: "BGR", Stamps: ipc.Stamps{Capture: 1, Detect: 2, Landmarks: 3},
+	}
+}
+
+// face is the template around a place, 96 px wide.
+func face(cx, cy float64) ipc.FaceLandmarks {
+	f := ipc.FaceLandmarks{Presence: 0.9, Blendshapes: make([]float64, 52), Source: ipc.SourceTracked}
+	for _, p := range testmodels.Template() {
+		f.Points = append(f.Points, [3]float32{float32(cx + 96*p[0]), float32(cy + 96*p[1]), float32(96 * p[2])})
+	}
+	f.Blendshapes[25] = 0.5
+	return f
+}
+
+func (r *rig) send(f ipc.Frame, faces ...ipc.FaceLandmarks) ipc.Tracks {
+	r.t.Helper()
+	m := ipc.Landmarks{Frame: f, Topology: "mediapipe-478", Faces: faces}
+	if err := ipc.NewPublisher(r.nc.Conn).Publish(ipc.Subject("lab", f.Camera, ipc.KindLandmarks), &m); err != nil {
+		r.t.Fatal(err)
+	}
+	return next(r.t, r.out)
+}
+
+// A new face becomes somebody with its third frame, keeps its number, and its loss is told once.
+func TestTracksOfAFace(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Tracker.KeepRaw = true
+	r.start()
+	for n := range 6 {
+		f := frame("cam", n)
+		got := r.send(f, face(320+float64(n), 240))
+		same := got.Frame
+		same.Stamps.Tracks = 0
+		if same != f || got.Stamps.Tracks == 0 || got.Topology != "mediapipe-478" || len(got.Lost) != 0 {
+			t.Fatalf("frame %d: %+v, topology %q, lost %v", n, got.Frame, got.Topology, got.Lost)
+		}
+		if want := map[bool]int{true: 0, false: 1}[n < 2]; len(got.Faces) != want || got.Faces == nil {
+			t.Fatalf("frame %d: %d faces, want %d", n, len(got.Faces), want)
+		}
+		for _, p := range got.Faces {
+			checkFace(t, p, 320+float64(n), 240)
+		}
+	}
+	got := r.send(frame("cam", 6))
+	if len(got.Faces) != 0 || !reflect.DeepEqual(got.Lost, []int{1}) {
+		t.Errorf("after it left: %d faces, lost %v", len(got.Faces), got.Lost)
+	}
+	if got = r.send(frame("cam", 7)); len(got.Lost) != 0 {
+		t.Errorf("lost twice: %v", got.Lost)
+	}
+	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Frames != 8 || c.Faces != 4 {
+		t.Errorf("telemetry %+v", c)
+	}
+}
+
+func checkFace(t *testing.T, p ipc.TrackedFace, cx, cy float64) {
+	t.Helper()
+	if p.ID != 1 || p.Score != 0.9 || len(p.Points) != 478 || len(p.Blendshapes) != 52 || math.Abs(p.Blendshapes[25]-0.5) > 0.05 {
+		t.Errorf("face %d, score %v, %d points, blendshapes %v", p.ID, p.Score, len(p.Points), p.Blendshapes)
+	}
+	if x, y := p.Box[0]+p.Box[2]/2, p.Box[1]+p.Box[3]/2; math.Hypot(x-cx, y-cy) > 5 || math.Abs(p.Box[2]-96) > 1 {
+		t.Errorf("box %v, want 96 px around %v, %v", p.Box, cx, cy)
+	}
+	if p.Raw == nil || len(p.Raw.Points) != 478 || len(p.Raw.Blendshapes) != 52 {
+		t.Fatalf("raw values %+v", p.Raw)
+	}
+	iris := p.Raw.Points[testmodels.RightIris]
+	if math.Hypot(float64(iris[0])-(cx-0.18*96), float64(iris[1])-(cy-0.12*96)) > 0.02 {
+		t.Errorf("raw iris at %v", iris)
+	}
+	if math.Abs(p.Pose.Roll) > 1 || math.Abs(p.Pose.Yaw) > 3 || math.Abs(p.Raw.Pose.Z/92.4-1) > 0.05 { // 554 px focal length × 16 cm / 96 px
+		t.Errorf("pose %+v", p.Pose)
+	}
+}
+
+// A narrow lens makes the same picture of a head that is farther away: by the ratio of the focal lengths.
+func TestEachCameraHasItsFieldOfView(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Cameras = []config.Camera{{Name: "wide", HFOV: 60}, {Name: "narrow", HFOV: 30}}
+	r.start()
+	z := map[string]float64{}
+	for _, camera := range []string{"wide", "narrow"} {
+		for n := range 3 {
+			if got := r.send(frame(camera, n), face(320, 240)); len(got.Faces) == 1 {
+				z[camera] = got.Faces[0].Pose.Z
+			}
+		}
+	}
+	want := math.Tan(30*math.Pi/180) / math.Tan(15*math.Pi/180)
+	if ratio := z["narrow"] / z["wide"]; math.Abs(ratio/want-1) > 0.05 {
+		t.Errorf("distances %v, ratio %.3f, want %.3f", z, ratio, want)
+	}
+}
+
+// Only who asks for an acknowledgement gets one, when the tracks are out.
+func TestAcknowledgements(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	for n := range 4 {
+		f := frame("cam", n)
+		f.Ack = n%2 == 1
+		r.send(f, face(320, 240))
+	}
+	for _, want := range []uint64{1, 3} {
+		if a := next(t, r.acks); a.Camera != "cam" || a.Seq != want {
+			t.Errorf("ack %+v, want of frame %d", a, want)
+		}
+	}
+	if len(r.acks) != 0 {
+		t.Error("more acknowledgements than were asked for")
+	}
+}
+
+// A recording that is read in no time is smoothed as it was recorded: the smoothing depends on the frames alone.
+func TestRecordingsAreTrackedInTheirOwnTime(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	points := map[string]ipc.Points{}
+	for n := range 8 {
+		for camera, change := range map[string]func(*ipc.Frame){
+			"live":     func(*ipc.Frame) {},
+			"recorded": func(f *ipc.Frame) { f.CaptureNS, f.MediaNS = 5e9+int64(n), f.CaptureNS }, // all read within 8 ns
+			"hurried":  func(f *ipc.Frame) { f.CaptureNS = 5e9 + int64(n) },
+		} {
+			f := frame(camera, n)
+			change(&f)
+			if got := r.send(f, face(320+float64(8*(n%2)), 240)); len(got.Faces) == 1 {
+				points[camera] = got.Faces[0].Points
+			}
+		}
+	}
+	if len(points["live"]) != 478 || !reflect.DeepEqual(points["live"], points["recorded"]) {
+		t.Error("a recording is smoothed otherwise than the same frames live")
+	}
+	if reflect.DeepEqual(points["live"], points["hurried"]) {
+		t.Error("time has no influence on this clip: the comparison above says nothing")
+	}
+}
+
+func TestGarbageOnTheBusIsIgnored(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	if err := r.nc.Publish(ipc.Subject("lab", "cam", ipc.KindLandmarks), []byte(`{"camera":`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.send(frame("cam", 0)); got.Seq != 0 {
+		t.Errorf("%+v", got.Frame)
+	}
+}
+
+func TestStageWithoutItsModelIsPermanent(t *testing.T) {
+	cfg := config.Default()
+	cfg.Landmarks.Model = "./none.task"
+	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Tracker), Log: quiet})
+	if !errors.Is(err, stage.ErrPermanent) {
+		t.Errorf("run: %v", err)
+	}
+}
