@@ -1,0 +1,254 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"facetrack/internal/app/supervise"
+	"facetrack/internal/models"
+	"facetrack/internal/stage"
+)
+
+// run is Main with what it prints.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	stdout, stderr = printed(t, func() { code = Main(args) })
+	return code, stdout, stderr
+}
+
+// expectLine checks what a user sees when something is wrong.
+func expectLine(t *testing.T, text string, want ...string) {
+	t.Helper()
+	if strings.Count(text, "\n") != 1 {
+		t.Errorf("not one line: %q", text)
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is missing in %q", w, text)
+		}
+	}
+}
+
+func TestUsageErrorsHaveStatusTwo(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"fly"}, "fly"},
+		{[]string{"up", "--nonsense"}, "--nonsense"},
+		{[]string{"up", "--pace", "slow"}, "pace"},
+		{[]string{"record"}, "file"},
+		{[]string{"models", "burn"}, "burn"},
+		{[]string{"stage", "detect", "--nonsense"}, "--nonsense"},
+		{[]string{"stage", "detect", "--log-level", "loud"}, "log-level"},
+	} {
+		code, stdout, stderr := run(t, c.args...)
+		if code != 2 || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q; want 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestFailuresHaveStatusOneAndOneLine(t *testing.T) {
+	for _, c := range []struct {
+		args, want []string
+	}{
+		{[]string{"up"}, []string{"facetrack: ", "no camera", "--source"}},
+		{[]string{"up", "--config", "/none.yaml"}, []string{"none.yaml"}},
+		{[]string{"up", "--source", "synthetic:faces=1", "--rig", "a b"}, []string{`rig is "a b"`}},
+		{[]string{"status", "--nats", "nats://127.0.0.1:1"}, []string{"no NATS server", "127.0.0.1:1"}},
+		{[]string{"record", "--nats", "nats://127.0.0.1:1", filepath.Join(t.TempDir(), "a.jsonl")}, []string{"no NATS server"}},
+		{[]string{"stage", "detect", "--nats", "nats://127.0.0.1:1"}, []string{"detect: ", "no NATS server"}},
+	} {
+		code, stdout, stderr := run(t, c.args...)
+		if code != 1 || stdout != "" {
+			t.Errorf("%q: status %d, stdout %q", c.args, code, stdout)
+		}
+		expectLine(t, stderr, c.want...)
+	}
+}
+
+func TestUnknownStage(t *testing.T) {
+	code, _, stderr := run(t, "stage", "nothing")
+	if code == 0 || stderr == "" {
+		t.Errorf("status %d, stderr %q", code, stderr)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := run(t, "version")
+	if code != 0 || !strings.HasPrefix(stdout, "facetrack ") || stderr != "" {
+		t.Errorf("status %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// What no restart cures has a status of its own, for service managers.
+func TestStageThatCannotRunHasItsOwnStatus(t *testing.T) {
+	s := startNATS(t)
+	file := write(t, "f.yaml", "detect: {model: ./none.onnx}\nlandmarks: {model: ./none.task}\n")
+	for name, want := range map[string]string{"detect": "none.onnx", "landmarks": "none.task", "tracker": "none.task", "capture": "no camera"} {
+		code, _, stderr := run(t, "stage", name, "--nats", s.ClientURL(), "--config", file, "--log-level", "error")
+		if code != supervise.ExitConfig {
+			t.Errorf("%s: status %d, want %d", name, code, supervise.ExitConfig)
+		}
+		expectLine(t, stderr, name+": ", want)
+	}
+}
+
+// A supervised stage leaves the message to its parent.
+func TestSupervisedStageIsSilent(t *testing.T) {
+	s := startNATS(t)
+	t.Setenv(supervisedEnv, "1")
+	code, _, stderr := run(t, "stage", "capture", "--nats", s.ClientURL(), "--config", write(t, "f.yaml", ""), "--log-level", "error")
+	if code != supervise.ExitConfig || stderr != "" {
+		t.Errorf("status %d, stderr %q", code, stderr)
+	}
+}
+
+func TestStageTakesItsConfiguration(t *testing.T) {
+	nc := connect(t, startNATS(t))
+	bucket, err := openBucket(t.Context(), nc.Conn, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := StageFlags{Rig: "lab"}
+	if _, err := flags.configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("nothing is stored: %v", err)
+	}
+	want := mustConfigure(t, "--config", write(t, "f.yaml", twoCameras))
+	if _, err := bucket.PutConfig(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := flags.configuration(t.Context(), bucket); err != nil || got.Rig != "bench" || len(got.Cameras) != 2 || got.Detect.Every != 3 {
+		t.Errorf("stored: %+v, %v", got, err)
+	}
+	flags.Camera = []string{"right"}
+	if got, err := flags.configuration(t.Context(), bucket); err != nil || len(got.Cameras) != 1 || got.Cameras[0].Name != "right" {
+		t.Errorf("one camera: %+v, %v", got.Cameras, err)
+	}
+	flags.Camera = []string{"right", "middle"}
+	if _, err := flags.configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "middle") {
+		t.Errorf("a camera that is not there: %v", err)
+	}
+	flags = StageFlags{Config: write(t, "g.yaml", "rig: own\n")}
+	if got, err := flags.configuration(t.Context(), nil); err != nil || got.Rig != "own" {
+		t.Errorf("own file: %+v, %v", got, err)
+	}
+	want.Detect.Every = 0
+	if _, err := bucket.PutConfig(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&StageFlags{Rig: "lab"}).configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "detect.every") {
+		t.Errorf("a stored configuration that cannot be: %v", err)
+	}
+}
+
+// emptyMachine has no model anywhere; assets is the folder where they would be.
+func emptyMachine(t *testing.T) (assets string) {
+	t.Helper()
+	assets = t.TempDir()
+	t.Setenv("FACETRACK_ASSETS", assets)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(filepath.Join(assets, "models"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return assets
+}
+
+func TestModelsList(t *testing.T) {
+	assets := emptyMachine(t)
+	path := filepath.Join(assets, "models", "yunet_n_320_320.onnx")
+	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, "models", "list")
+	if code != 0 || stderr != "" {
+		t.Errorf("status %d, %q", code, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if len(lines) != 1+len(models.All()) {
+		t.Fatalf("%d lines for %d models:\n%s", len(lines), len(models.All()), stdout)
+	}
+	for i, m := range models.All() {
+		place := "not here"
+		if m.Name == "yunet-320" {
+			place = path
+		}
+		for _, want := range []string{m.Name, m.Licence, m.URL, place} {
+			if !strings.Contains(lines[i+1], want) {
+				t.Errorf("%q does not say %q", lines[i+1], want)
+			}
+		}
+	}
+}
+
+func TestModelsVerify(t *testing.T) {
+	assets := emptyMachine(t)
+	if code, stdout, stderr := run(t, "models", "verify"); code != 0 || stdout != "" || stderr != "" {
+		t.Errorf("nothing is there: status %d, %q, %q", code, stdout, stderr)
+	}
+	code, _, stderr := run(t, "models", "verify", "yunet-320")
+	if code != 1 {
+		t.Errorf("a missing model: status %d", code)
+	}
+	expectLine(t, stderr, "facetrack models fetch yunet-320")
+	path := filepath.Join(assets, "models", "yunet_n_320_320.onnx")
+	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, "models", "verify")
+	if code != 1 || stdout != "" {
+		t.Errorf("a damaged model: status %d, %q", code, stdout)
+	}
+	expectLine(t, stderr, path, "SHA-256", "fetch yunet-320")
+	if code, _, stderr = run(t, "models", "verify", "unknown"); code != 1 || !strings.Contains(stderr, "yunet-320") {
+		t.Errorf("an unknown model: status %d, %q", code, stderr)
+	}
+}
+
+func TestTakenPortNamesTheCure(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	code, _, stderr := run(t, "up", "--source", "synthetic:faces=1", "--listen", l.Addr().String(), "--data-dir", t.TempDir())
+	if code != 1 {
+		t.Errorf("status %d", code)
+	}
+	expectLine(t, stderr, "is taken", "--nats nats://"+l.Addr().String(), "--listen")
+}
+
+func TestBusNamesWhatIsWrong(t *testing.T) {
+	cfg := mustConfigure(t, "--source", "synthetic:faces=1")
+	cfg.DataDir = write(t, "a file", "") // no folder can be made in it
+	for listen, want := range map[string]string{
+		"nonsense": "nonsense", "127.0.0.1:http": "not a number", "127.0.0.1:-1": "--data-dir", "192.0.2.1:4222": "cannot listen",
+	} {
+		cfg.NATS.Listen = listen
+		if s, err := startBus(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			stopBus(s)
+			t.Errorf("%s: %v, want %q", listen, err, want)
+		}
+	}
+	stopBus(nil)
+}
+
+func TestEveryStageHasAMainFunction(t *testing.T) {
+	if len(stages) != len(stage.Names) {
+		t.Errorf("%d main functions for %d stages", len(stages), len(stage.Names))
+	}
+	for _, name := range stage.Names {
+		if stages[name] == nil {
+			t.Errorf("stage %s has no main function", name)
+		}
+	}
+	if got := oneLine(fmt.Errorf("a\n\tb  c")); got != "a b c" {
+		t.Errorf("one line: %q", got)
+	}
+}
