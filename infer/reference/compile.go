@@ -72,7 +72,7 @@ func (c *compiler) operator(n *infer.Node) (func(), error) {
 	case infer.Mean, infer.Sum:
 		return reduce(y, x, in, n), nil
 	}
-	return nil, fmt.Errorf("operator is not implemented")
+	return nil, fmt.Errorf("this backend has no such operator")
 }
 
 // activation applies what is fused behind n, in place.

@@ -115,7 +115,10 @@ func benchRig(ctx context.Context, args []string) (BenchRun, error) {
 	if err := cmd.Run(); err != nil {
 		return BenchRun{}, errors.Join(ctx.Err(), err)
 	}
-	run := BenchRun{Arguments: args}
+	run := BenchRun{Arguments: make([]string, len(args))}
+	for i, a := range args { // where files lie here is nobody's business
+		run.Arguments[i] = filepath.Base(a)
+	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() // with its children, whom it has waited for
 	run.CPUs = used.Seconds() / time.Since(begin).Seconds()
 	data, err := os.ReadFile(summary) //nolint:gosec // written above

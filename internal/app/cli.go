@@ -29,7 +29,7 @@ type CLI struct {
 
 // StageCmd runs a stage in this process; its flags are those of the stage's own program.
 type StageCmd struct {
-	Name string   `arg:""`
+	Name string   `arg:"" enum:"${stages}"`
 	Args []string `arg:"" optional:"" passthrough:""`
 }
 

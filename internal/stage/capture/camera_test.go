@@ -236,10 +236,6 @@ func TestPaceMaxKeepsItsWindow(t *testing.T) {
 	if c.window != 3 {
 		t.Fatalf("window %d in a ring of 5 slots, want 3", c.window)
 	}
-	c.flight = newFlight(time.Hour) // nothing is ever taken for lost
-	if err := follow(r.env, []*camera{c}); err != nil {
-		t.Fatal(err)
-	}
 	src := c.replace(t)
 	most := 0
 	src.onGrab = func() {

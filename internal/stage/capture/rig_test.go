@@ -128,6 +128,7 @@ func (r *rig) camera(cfg config.Camera) *camera {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.Close() })
+	c.flight = newFlight(time.Hour) // however slow this machine is, no frame is taken for lost
 	if err := follow(r.env, []*camera{c}); err != nil {
 		r.t.Fatal(err)
 	}
