@@ -57,11 +57,11 @@ func testTracks(r *rand.Rand, faces int) *ipc.Tracks {
 		v := grid(r, 12, 1000, 90)
 		f := ipc.TrackedFace{
 			ID: i, Box: [4]float64{-1.25, 2, 300.5, 0}, Score: 0.5,
-			Pose:        ipc.Pose{Pitch: v[0], Yaw: v[1], Roll: v[2], X: v[3], Y: v[4], Z: v[5]},
+			Pose:        &ipc.Pose{Pitch: v[0], Yaw: v[1], Roll: v[2], X: v[3], Y: v[4], Z: v[5]},
 			Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478),
 		}
 		if i%2 == 0 {
-			f.Raw = &ipc.RawFace{Pose: ipc.Pose{Pitch: v[6]}, Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478)}
+			f.Raw = &ipc.RawFace{Pose: &ipc.Pose{Pitch: v[6]}, Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478)}
 		}
 		m.Faces = append(m.Faces, f)
 	}
@@ -161,7 +161,7 @@ func TestEncodeNamesTheField(t *testing.T) {
 		"faces: too many":                       &ipc.Tracks{Frame: testFrame(), Faces: make([]ipc.TrackedFace, ipc.MaxFaces+1)},
 		"faces[0].box[3]: NaN":                  &ipc.Detections{Frame: testFrame(), Faces: []ipc.Detection{{Box: [4]float64{0, 0, 0, nan}}}},
 		"faces[0].keypoints[1][0]: NaN":         &ipc.Detections{Frame: testFrame(), Faces: []ipc.Detection{{KeyPoints: [][2]float64{{}, {nan, 0}}}}},
-		"faces[0].yaw: NaN":                     &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Pose: ipc.Pose{Yaw: nan}}}},
+		"faces[0].yaw: NaN":                     &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Pose: &ipc.Pose{Yaw: nan}}}},
 		"ring: invalid value":                   &noRing,
 		`camera "a.b": not a name`:              &ipc.Ack{Camera: "a.b"},
 		`stage "": not a name`:                  &ipc.Drop{Camera: "a", Reason: "r"},

@@ -14,7 +14,7 @@ type Pose struct {
 
 // RawFace is a face before smoothing.
 type RawFace struct {
-	Pose        Pose      `json:"pose"`
+	Pose        *Pose     `json:"pose"`
 	Blendshapes []float64 `json:"blendshapes"`
 	Points      Points    `json:"points"`
 }
@@ -24,7 +24,7 @@ type TrackedFace struct {
 	ID          int        `json:"id"`
 	Box         [4]float64 `json:"box"` // x, y, width, height; px of the full-resolution frame
 	Score       float64    `json:"score"`
-	Pose        Pose       `json:"pose"`
+	Pose        *Pose      `json:"pose"` // nil when no head pose explains the points
 	Blendshapes []float64  `json:"blendshapes"`
 	Points      Points     `json:"points"`
 	Raw         *RawFace   `json:"raw,omitempty"`
@@ -80,6 +80,10 @@ func (f *TrackedFace) encode(e *wire.Encoder) {
 }
 
 func (p *Pose) encode(e *wire.Encoder) {
+	if p == nil {
+		e.Raw("null")
+		return
+	}
 	e.Float(`{"pitch":`, p.Pitch, poseDecimals)
 	e.Float(`,"yaw":`, p.Yaw, poseDecimals)
 	e.Float(`,"roll":`, p.Roll, poseDecimals)
@@ -116,7 +120,7 @@ func (f *TrackedFace) decode(c *wire.Cursor) {
 		case 2:
 			f.Score = c.Float()
 		case 3:
-			f.Pose.decode(c)
+			f.Pose = decodePose(c)
 		case 4:
 			f.Blendshapes = c.Floats(MaxBlendshapes)
 		case 5:
@@ -137,7 +141,7 @@ func decodeRaw(c *wire.Cursor) *RawFace {
 	c.Fields(rawFields, func(i int) {
 		switch i {
 		case 0:
-			r.Pose.decode(c)
+			r.Pose = decodePose(c)
 		case 1:
 			r.Blendshapes = c.Floats(MaxBlendshapes)
 		case 2:
@@ -147,7 +151,12 @@ func decodeRaw(c *wire.Cursor) *RawFace {
 	return r
 }
 
-func (p *Pose) decode(c *wire.Cursor) {
+func decodePose(c *wire.Cursor) *Pose {
+	if c.Null() {
+		return nil
+	}
+	p := new(Pose)
 	into := [...]*float64{&p.Pitch, &p.Yaw, &p.Roll, &p.X, &p.Y, &p.Z}
 	c.Fields(poseFields, func(i int) { *into[i] = c.Float() })
+	return p
 }

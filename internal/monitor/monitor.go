@@ -103,7 +103,7 @@ func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
 	}
 	if m.record != nil {
 		if err := m.record.Line(bytes.TrimSpace(data)); err != nil {
-			m.failed.Do(func() { m.log.Error("recording stopped; the run goes on", "error", err) })
+			m.failed.Do(func() { m.log.Error("the run goes on without recording", "error", err) })
 		}
 	}
 	m.Ledger.Reached(camera, t.Seq, ledger.Done, now)

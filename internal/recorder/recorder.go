@@ -61,6 +61,9 @@ func (r *File) Line(line []byte) error {
 	if r.err != nil {
 		return r.err
 	}
+	if r.closed {
+		return fmt.Errorf("%w: %s is closed", ErrStopped, r.path)
+	}
 	r.pending = append(append(r.pending, line...), '\n')
 	r.lines++
 	if len(r.pending) >= flushBytes {

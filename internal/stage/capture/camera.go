@@ -28,7 +28,8 @@ type camera struct {
 	flight *flight
 	window int // frames under way at most; 0: capture does not wait
 
-	position int64 // frames grabbed from the source
+	nextSeq  uint64 // where a ring of another geometry goes on
+	position int64  // frames grabbed from the source
 	lastSeq  uint64
 	any      bool // at least one frame was captured
 }
@@ -113,7 +114,7 @@ func permanentSource(err error) error {
 func (c *camera) openRing() error {
 	cfg := c.env.Config
 	ring, err := gpuring.Create(gpuring.Options{
-		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq(),
+		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq,
 		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
 	})
 	if err != nil {
@@ -132,14 +133,6 @@ func (c *camera) openRing() error {
 	c.env.Telemetry.SetRing(c.cfg.Name, func() any { return ring.Stats() })
 	c.remember(true)
 	return nil
-}
-
-// nextSeq is where a ring of another geometry goes on.
-func (c *camera) nextSeq() uint64 {
-	if !c.any {
-		return 0
-	}
-	return c.lastSeq + 1
 }
 
 // remember stores the ring's state in the rig's bucket, for people: consumers learn it by attaching.
@@ -238,7 +231,7 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 
 // renewRing makes a ring of the camera's new geometry; consumers attach to it by themselves. Sequence numbers go on.
 func (c *camera) renewRing() error {
-	c.info = c.src.Info()
+	c.info, c.nextSeq = c.src.Info(), c.ring.Stats().NextSeq
 	if err := c.closeRing(); err != nil {
 		c.env.Log.Warn("old ring did not close", "camera", c.cfg.Name, "error", err)
 	}

@@ -59,15 +59,19 @@ func TestDurationEndsACamera(t *testing.T) {
 	cam.Duration = 0.05
 	r := newRig(t, cam)
 	ended := r.run(t.Context(), func(ctx context.Context) error { return Run(ctx, r.env) })
-	go func() {
-		for f := range r.frames {
+	for running := true; running; {
+		select {
+		case f := <-r.frames:
 			r.ack(f)
+		case err := <-ended:
+			if running = false; err != nil {
+				t.Error(err)
+			}
 		}
-	}()
+	}
 	if end := next(r, r.ends); end.Reason != "stopped" && end.Reason != ipc.EndWithoutFrames {
 		t.Errorf("end %+v", end)
 	}
-	r.mustEnd(ended)
 }
 
 // A live camera that is away keeps neither the stage from starting nor from stopping.

@@ -35,7 +35,7 @@ func tracks(seq uint64, faces ...ipc.TrackedFace) ipc.Tracks {
 }
 
 func face(id int, score float64) ipc.TrackedFace {
-	f := ipc.TrackedFace{ID: id, Score: score, Blendshapes: make([]float64, 52), Pose: ipc.Pose{Z: 60}}
+	f := ipc.TrackedFace{ID: id, Score: score, Blendshapes: make([]float64, 52), Pose: &ipc.Pose{Z: 60}}
 	f.Blendshapes[25] = score / 2
 	return f
 }

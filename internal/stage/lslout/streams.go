@@ -129,8 +129,10 @@ func sample(f *ipc.TrackedFace, seq uint64) []float32 {
 	for i, v := range f.Blendshapes[:min(n, len(f.Blendshapes))] {
 		row[i] = float32(v)
 	}
-	for i, v := range []float64{f.Pose.Pitch, f.Pose.Yaw, f.Pose.Roll, f.Pose.X, f.Pose.Y, f.Pose.Z} {
-		row[n+i] = float32(v)
+	if p := f.Pose; p != nil {
+		for i, v := range []float64{p.Pitch, p.Yaw, p.Roll, p.X, p.Y, p.Z} {
+			row[n+i] = float32(v)
+		}
 	}
 	row[len(row)-2] = float32(f.Score)
 	return row

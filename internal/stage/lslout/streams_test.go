@@ -63,7 +63,7 @@ func TestChannels(t *testing.T) {
 }
 
 func TestSampleOfAFace(t *testing.T) {
-	f := &ipc.TrackedFace{Score: 0.75, Pose: ipc.Pose{Pitch: 1, Yaw: 2, Roll: 3, X: 4, Y: 5, Z: 6}}
+	f := &ipc.TrackedFace{Score: 0.75, Pose: &ipc.Pose{Pitch: 1, Yaw: 2, Roll: 3, X: 4, Y: 5, Z: 6}}
 	for i := range 52 {
 		f.Blendshapes = append(f.Blendshapes, float64(i)/100)
 	}
@@ -99,7 +99,7 @@ func TestSampleOfAnAbsentFace(t *testing.T) {
 
 // A doubted face has points and no blendshapes: its scores are unknown, its pose is not.
 func TestSampleWithoutBlendshapes(t *testing.T) {
-	got := sample(&ipc.TrackedFace{Score: 0.25, Pose: ipc.Pose{Z: 50}}, 3)
+	got := sample(&ipc.TrackedFace{Score: 0.25, Pose: &ipc.Pose{Z: 50}}, 3)
 	if !isNaN(got[0]) || !isNaN(got[51]) || got[57] != 50 || got[58] != 0.25 || got[59] != 3 {
 		t.Errorf("sample %v", got)
 	}

@@ -32,16 +32,19 @@ func pointsBox(points ipc.Points) [4]float64 {
 
 func trackedFace(f track.Tracked, keepRaw bool) ipc.TrackedFace {
 	out := ipc.TrackedFace{
-		ID: f.ID, Box: f.Box, Score: f.Presence, Pose: pose(f.Pose), Blendshapes: f.Blendshapes, Points: f.Points,
+		ID: f.ID, Box: f.Box, Score: f.Presence, Pose: pose(f.Pose, f.HasPose), Blendshapes: f.Blendshapes, Points: f.Points,
 	}
 	if keepRaw {
-		out.Raw = &ipc.RawFace{Pose: pose(f.RawPose), Blendshapes: f.Raw.Blendshapes, Points: f.Raw.Points}
+		out.Raw = &ipc.RawFace{Pose: pose(f.RawPose, f.HasPose), Blendshapes: f.Raw.Blendshapes, Points: f.Raw.Points}
 	}
 	return out
 }
 
-func pose(p track.Pose) ipc.Pose {
-	return ipc.Pose{
+func pose(p track.Pose, fits bool) *ipc.Pose {
+	if !fits {
+		return nil
+	}
+	return &ipc.Pose{
 		Pitch: p.Pitch, Yaw: p.Yaw, Roll: p.Roll, X: p.X, Y: p.Y, Z: p.Z,
 	}
 }
