@@ -32,7 +32,7 @@ vet: setup
 	go vet $(PACKAGES)
 	go vet -tags '$(TAGS)' $(PACKAGES)
 
-lint: bin/golangci-lint
+lint: setup bin/golangci-lint
 	bin/golangci-lint run
 
 bin/golangci-lint: scripts/tools/go.mod
@@ -44,7 +44,7 @@ unit: setup
 	go test $(PACKAGES)
 	go test -tags '$(TAGS)' ./infer/... ./vision/... ./internal/source/... ./internal/models/...
 
-race:
+race: setup
 	go test -race $(RACE)
 
 # The committed corpora, and a few seconds of new inputs for each target.

@@ -24,8 +24,11 @@ var (
 
 const configKey = "config"
 
-// Bucket keeps the configuration and the ring state of a rig in a JetStream key-value bucket.
-type Bucket struct{ kv jetstream.KeyValue }
+// Bucket keeps the configuration, the ring state and the identities of a rig in a JetStream key-value bucket.
+type Bucket struct {
+	js jetstream.JetStream
+	kv jetstream.KeyValue
+}
 
 // RingState is what a rig remembers about a camera's ring.
 type RingState struct {
@@ -48,7 +51,7 @@ func OpenBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucke
 	kv, err := js.KeyValue(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, Description: "configuration and ring state of rig " + rig, History: 8,
+			Bucket: name, Description: "configuration, ring state and identities of rig " + rig, History: 8,
 		})
 	}
 	if noJetStream(err) {
@@ -57,7 +60,7 @@ func OpenBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucke
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}
-	return &Bucket{kv: kv}, nil
+	return &Bucket{js: js, kv: kv}, nil
 }
 
 func noJetStream(err error) bool {

@@ -71,7 +71,7 @@ func (c *Conn) options(name string, log *slog.Logger) []nats.Option {
 				log.Warn("disconnected; reconnecting", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Info("reconnected") }),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Warn("reconnected") }),
 	}
 }
 

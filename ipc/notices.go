@@ -27,6 +27,13 @@ type Ack struct {
 // EndWithoutFrames is the reason of an End whose LastSeq means nothing: the camera gave no frame at all.
 const EndWithoutFrames = "no frames"
 
+// EndCorrupt is the reason of an End because the material is damaged from here on.
+const EndCorrupt = "corrupt"
+
+// EndStopped is the reason of an End because capture was told to stop: the source has more, and the camera may be
+// back when capture is.
+const EndStopped = "stopped"
+
 // End says that a camera has no more frames.
 type End struct {
 	Camera  string `json:"camera"`

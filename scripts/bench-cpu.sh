@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clip=
-for dir in "${FACETRACK_ASSETS:-}/media" ../shared/assets/media "${XDG_CACHE_HOME:-$HOME/.cache}/facetrack/media"; do
+for dir in ${FACETRACK_ASSETS:+"$FACETRACK_ASSETS/media"} ../shared/assets/media "${XDG_CACHE_HOME:-$HOME/.cache}/facetrack/media"; do
 	[ -f "$dir/yes.mkv" ] && clip=$dir/yes.mkv && break
 done
 [ -n "$clip" ] || {

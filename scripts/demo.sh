@@ -14,7 +14,7 @@ bin/facetrack models fetch || {
 }
 
 clip=
-for dir in "${FACETRACK_ASSETS:-}/media" ../shared/assets/media "$cache"; do
+for dir in ${FACETRACK_ASSETS:+"$FACETRACK_ASSETS/media"} ../shared/assets/media "$cache"; do
 	[ -f "$dir/$clip_name" ] && clip=$dir/$clip_name && break
 done
 if [ -z "$clip" ]; then

@@ -56,11 +56,12 @@ func (t *Tracker) memory(p *person) float64 {
 	if p.id == 0 {
 		return t.clock.atLeast(t.options.TentativeSeconds, 2.5)
 	}
-	return t.options.MemorySeconds
+	return t.clock.atLeast(t.options.MemorySeconds, 2.5)
 }
 
-// fresh is how long an identity may be unseen before it has to prove itself by appearance, seconds.
-func (t *Tracker) fresh() float64 { return t.clock.atLeast(0.25, 1.5) }
+// fresh is how long an identity may be unseen before it has to prove itself by appearance, seconds: one missed
+// frame, but never so long that people can change places.
+func (t *Tracker) fresh() float64 { return min(t.clock.atLeast(0.25, 1.5), 0.9) }
 
 // markCrowded finds faces that overlap another face, or lie where two identities are expected.
 func (t *Tracker) markCrowded(seen []*candidate) {
@@ -74,7 +75,7 @@ func (t *Tracker) markCrowded(seen []*candidate) {
 	expected := make(map[*candidate]int, len(seen))
 	for _, p := range t.people {
 		gap := t.since(p)
-		if p.id == 0 || gap > t.options.MemorySeconds {
+		if p.id == 0 || gap > t.memory(p) {
 			continue
 		}
 		ahead := p.motion.ahead(gap)
@@ -135,7 +136,7 @@ func (t *Tracker) forget() {
 	for _, p := range t.people {
 		limit := t.memory(p)
 		if p.id > 0 {
-			limit = math.Max(t.options.ReIDSeconds, t.options.MemorySeconds)
+			limit = math.Max(t.options.ReIDSeconds, limit)
 		}
 		if t.since(p) <= limit {
 			kept = append(kept, p)

@@ -7,7 +7,8 @@ type Options struct {
 	// TentativeSeconds is how long an unconfirmed face is remembered between two sights. Default 0.5, and
 	// never less than 2.5 frames.
 	TentativeSeconds float64
-	// MemorySeconds is how long a lost identity can be recovered near its expected position. Default 3.
+	// MemorySeconds is how long a lost identity can be recovered near its expected position. Default 3, and
+	// never less than 2.5 frames.
 	MemorySeconds float64
 	// ReIDSeconds is how long a lost identity can be recovered by appearance alone. Default 300.
 	ReIDSeconds float64

@@ -50,7 +50,7 @@ func (t *Tracker) nearby(p *person) *person {
 	var best *person
 	least := math.Inf(1)
 	for _, o := range t.lost(p) {
-		if t.since(o) > t.options.MemorySeconds || !t.alike(o, &c) {
+		if t.since(o) > t.memory(o) || !t.alike(o, &c) {
 			continue
 		}
 		if cost := t.cost(o, &c); cost < least {
@@ -108,7 +108,7 @@ func (t *Tracker) undecided(p *person) bool {
 		gap := t.since(o)
 		expected := o.motion.ahead(gap)
 		distance := math.Hypot(p.now.x-expected.x.x, p.now.y-expected.y.x) / p.now.size
-		if gap <= t.options.MemorySeconds && distance < reach(o, gap, true) {
+		if gap <= t.memory(o) && distance < reach(o, gap, true) {
 			return true
 		}
 	}

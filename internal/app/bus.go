@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sys/unix"
 
 	"facetrack/internal/config"
 )
@@ -21,8 +22,14 @@ var ErrBus = errors.New("NATS server")
 
 const busStartTimeout = 10 * time.Second
 
+// bus is an embedded NATS server and the lock on its data.
+type bus struct {
+	*server.Server
+	lock *os.File
+}
+
 // startBus runs a NATS server with JetStream inside this process.
-func startBus(ctx context.Context, cfg config.Config) (*server.Server, error) {
+func startBus(ctx context.Context, cfg config.Config) (_ *bus, err error) {
 	host, portText, err := net.SplitHostPort(cfg.NATS.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q: %w", ErrBus, cfg.NATS.Listen, err)
@@ -34,10 +41,15 @@ func startBus(ctx context.Context, cfg config.Config) (*server.Server, error) {
 	if err := checkPort(ctx, host, port); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(cfg.DataDir, "jetstream")
-	if err := os.MkdirAll(store, 0o700); err != nil {
-		return nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
+	store, lock, err := claimStore(cfg)
+	if err != nil {
+		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
 	s, err := server.NewServer(&server.Options{
 		ServerName: "facetrack-" + cfg.Rig, Host: host, Port: port, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: store, MaxPayload: 1 << 20,
@@ -50,7 +62,25 @@ func startBus(ctx context.Context, cfg config.Config) (*server.Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("%w: not ready on %s after %s", ErrBus, cfg.NATS.Listen, busStartTimeout)
 	}
-	return s, nil
+	return &bus{s, lock}, nil
+}
+
+// claimStore makes the folder for the server's data and keeps other servers out of it as long as lock is open.
+func claimStore(cfg config.Config) (store string, lock *os.File, err error) {
+	dir := filepath.Join(cfg.DataDir, cfg.Rig)
+	store = filepath.Join(dir, "jetstream")
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		return "", nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
+	}
+	lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		err = fmt.Errorf("%w: %s is in use by another facetrack up: choose another --rig or --data-dir", ErrBus, dir)
+		return "", nil, errors.Join(err, lock.Close())
+	}
+	return store, lock, nil
 }
 
 // checkPort finds out before the server does, which would only log it.
@@ -69,11 +99,12 @@ func checkPort(ctx context.Context, host string, port int) error {
 	return l.Close()
 }
 
-// stopBus ends the embedded server and waits until it is gone.
-func stopBus(s *server.Server) {
-	if s == nil {
-		return
+// stop ends the embedded server and waits until it is gone; a nil bus has nothing to end.
+func (b *bus) stop() error {
+	if b == nil {
+		return nil
 	}
-	s.Shutdown()
-	s.WaitForShutdown()
+	b.Shutdown()
+	b.WaitForShutdown()
+	return b.lock.Close()
 }

@@ -3,7 +3,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -60,17 +59,22 @@ func Main(args []string) int {
 		fmt.Fprintf(os.Stderr, "facetrack: %v; see facetrack --help\n", err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(); err != nil {
-		if !errors.Is(err, errReported) {
-			fmt.Fprintf(os.Stderr, "facetrack: %s\n", oneLine(err))
-		}
+		fmt.Fprintf(os.Stderr, "facetrack: %s\n", oneLine(err))
 		return 1
 	}
 	return 0
 }
 
-// errReported is wrapped by errors whose reason the user has been told.
-var errReported = errors.New("failed")
+// endSignals ask a process to end in order. A terminal that is closed does as well, unless nohup keeps it away.
+func endSignals() []os.Signal {
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}

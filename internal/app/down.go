@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,11 +10,11 @@ import (
 	"facetrack/gpuring"
 	"facetrack/internal/monitor"
 	"facetrack/internal/stage"
-	"facetrack/internal/telemetry"
 )
 
 const (
 	statusWait   = 2 * time.Second
+	statusEvery  = 500 * time.Millisecond
 	captureGrace = 5 * time.Second // it lets the last frames pass
 	stageGrace   = 3 * time.Second
 )
@@ -25,7 +26,7 @@ func (r *rig) close() error {
 	var restarts map[string]int
 	if r.monitor != nil && len(r.runners) > 0 {
 		if r.started {
-			r.askStatus()
+			r.askStatus(statusWait)
 		}
 		restarts = r.stopStages()
 	}
@@ -42,7 +43,7 @@ func (r *rig) close() error {
 	if r.bus != nil {
 		errs = append(errs, r.bus.Close())
 	}
-	stopBus(r.server)
+	errs = append(errs, r.server.stop())
 	if _, err := gpuring.CleanStale(r.cfg.Ring.Dir, r.cfg.Rig); err != nil && len(r.runners) > 0 {
 		errs = append(errs, err)
 	}
@@ -78,15 +79,38 @@ func (r *rig) settle() {
 	}
 }
 
-// askStatus keeps what the stages say about their links before they end.
-func (r *rig) askStatus() {
-	r.last = map[string]telemetry.Stats{}
-	all, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusWait)
-	if err != nil {
-		r.log.Warn("stages did not tell their status", "error", err)
+// askStatus keeps what the stages say; a stage that does not answer in time keeps what it said before.
+func (r *rig) askStatus(wait time.Duration) {
+	if !r.bus.IsConnected() {
+		return
 	}
+	all, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, wait)
+	if err != nil {
+		r.log.Debug("stages did not tell their status", "error", err)
+	}
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
 	for _, s := range all {
+		for name, before := range r.last[s.Stage].Cameras {
+			if now, ok := s.Cameras[name]; !ok || now.Frames == 0 {
+				s.Cameras[name] = before // a process that was started again has seen nothing yet
+			}
+		}
 		r.last[s.Stage] = s
+	}
+}
+
+// pollStatus asks now and then until ctx is done, so that a process that ends has told its numbers before.
+func (r *rig) pollStatus(ctx context.Context) {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.askStatus(statusEvery)
+		}
 	}
 }
 
@@ -97,10 +121,18 @@ func (r *rig) report(restarts map[string]int) error {
 		s.print(os.Stdout)
 	}
 	if r.cmd.Summary == "" {
-		return nil
+		return r.verdict(s)
 	}
 	if err := s.write(r.cmd.Summary); err != nil {
 		return fmt.Errorf("summary: %w", err)
 	}
-	return nil
+	return r.verdict(s)
+}
+
+// verdict is why the run was no success although nothing broke; a user who ends it early knows.
+func (r *rig) verdict(s Summary) error {
+	if r.interrupted {
+		return nil
+	}
+	return s.verdict()
 }

@@ -55,6 +55,7 @@ func (c *ModelsFetchCmd) Run(ctx context.Context) error {
 		return err
 	}
 	screen := newScreen(os.Stderr, false)
+	screen.note("models that are not here yet go to %s", store.Cache())
 	return store.Fetch(ctx, c.Names, func(p models.Progress) {
 		switch {
 		case p.Present:
@@ -80,16 +81,21 @@ func (c *ModelsVerifyCmd) Run() error {
 		}
 	}
 	var errs []error
+	checked := 0
 	for _, name := range names {
 		found, err := store.Verify(name)
 		if all && errors.Is(err, models.ErrMissing) {
 			continue
 		}
+		checked++
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		fmt.Printf("%s: good (%s)\n", name, found.Path)
+	}
+	if checked == 0 {
+		return errors.New("no model is on this machine; run: facetrack models fetch")
 	}
 	return errors.Join(errs...)
 }

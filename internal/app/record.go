@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
+	"facetrack/internal/stage"
 	"facetrack/ipc"
 )
 
@@ -28,6 +31,13 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = nc.Close() }()
+	if c.Duration < 0 {
+		return fmt.Errorf("--duration=%s: it must not be negative", c.Duration)
+	}
+	cameras, err := runningCameras(nc, c.Rig)
+	if err != nil {
+		return err
+	}
 	file, err := recorder.Create(c.File)
 	if err != nil {
 		return err
@@ -41,7 +51,7 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 		ctx, cancel = context.WithTimeout(ctx, c.Duration)
 		defer cancel()
 	}
-	watchRecording(ctx, screen, m, file)
+	watchRecording(ctx, screen, m, file, cameras)
 	screen.clear()
 	err = errors.Join(m.Close(), file.Close())
 	lines, size := file.Lines()
@@ -49,8 +59,24 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// watchRecording shows progress until ctx is done or the recording has failed.
-func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, file *recorder.File) {
+// runningCameras are the cameras of a rig that runs.
+func runningCameras(nc *ipc.Conn, rig string) ([]string, error) {
+	all, err := monitor.Status(nc.Conn, rig, []string{stage.Capture}, statusWait)
+	if err != nil {
+		return nil, err
+	}
+	var cameras []string
+	for _, s := range all {
+		cameras = slices.AppendSeq(cameras, maps.Keys(s.Cameras))
+	}
+	if len(cameras) == 0 {
+		return nil, fmt.Errorf("no camera of rig %q runs: start it with facetrack up, or name the rig with --rig", rig)
+	}
+	return cameras, nil
+}
+
+// watchRecording shows progress until ctx is done, all cameras have ended or the recording has failed.
+func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, file *recorder.File, cameras []string) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for file.Err() == nil {
@@ -58,7 +84,9 @@ func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, fil
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			m.Ledger.Settle(time.Now())
+			if m.Ledger.Settle(time.Now()) == 0 && m.Ledger.AllEnded(cameras) {
+				return
+			}
 			screen.progress(m.Ledger.Summaries())
 		}
 	}

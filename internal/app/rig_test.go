@@ -93,8 +93,12 @@ func startNATS(t *testing.T) *server.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stopBus(s) })
-	return s
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Server
 }
 
 func connect(t *testing.T, s *server.Server) *ipc.Conn {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,9 +60,21 @@ func (r *rig) startStage(name string) (runner, error) {
 		return nil, fmt.Errorf("own program not found: %w", err)
 	}
 	return supervise.Start(supervise.Command{
-		Name: name, Path: self, Stderr: r.screen, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
+		Name: name, Path: self, Stderr: r.screen, Note: r.note, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
 		Args: []string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel},
 	}, r.log), nil
+}
+
+// note takes what capture says past the bus: a camera and its last sequence number.
+func (r *rig) note(text string) {
+	camera, last, _ := strings.Cut(text, " ")
+	if seq, err := strconv.ParseUint(last, 10, 64); err == nil {
+		r.captured(camera, seq)
+	}
+}
+
+func (r *rig) captured(camera string, last uint64) {
+	r.monitor.Ledger.Captured(camera, last, time.Now())
 }
 
 // thread runs a stage as a goroutine of this process, with a connection of its own.
@@ -82,7 +96,10 @@ func startThread(r *rig, name string) *thread {
 		nc, err := ipc.Connect(r.url, telemetry.ServiceName(name), log)
 		if err == nil {
 			var once sync.Once
-			err = RunStage(ctx, name, r.cfg, r.url, nc.Conn, r.bucket, log, func() { once.Do(func() { close(t.ready) }) })
+			err = RunStage(ctx, name, Surroundings{
+				Config: r.cfg, URL: r.url, Bus: nc, Bucket: r.bucket, Log: log,
+				Ready: func() { once.Do(func() { close(t.ready) }) }, Ended: r.captured,
+			})
 			err = errors.Join(err, nc.Close())
 		}
 		if err != nil {

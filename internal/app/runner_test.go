@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,7 +106,7 @@ func TestUpWithThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	cam := s.Cameras["cam0"]
-	if cam.Captured != frames || cam.Tracked != frames || cam.Open != 0 || !cam.Ended || len(cam.Identities) != 1 {
+	if cam.Captured != frames || cam.Tracked != frames || cam.Open != 0 || cam.End != endOfSource || len(cam.Identities) != 1 {
 		t.Errorf("captured %d, tracked %d, dropped %v, open %d, identities %v", cam.Captured, cam.Tracked, cam.Dropped, cam.Open, cam.Identities)
 	}
 	if s.Mode != "threads" || s.Backends["detect"] != "reference" || cam.Links["landmarks"].Transport != "shm" || s.Recording.Lines != frames {
@@ -187,6 +188,22 @@ func TestRecordOfARunningRig(t *testing.T) {
 	s := startNATS(t)
 	nc := connect(t, s)
 	path := filepath.Join(t.TempDir(), "a.jsonl")
+	if code, _, stderr := run(t, "record", path, "--nats", s.ClientURL()); code != 1 || !strings.Contains(stderr, `rig "lab"`) {
+		t.Errorf("a rig that does not run: status %d, %q", code, stderr)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a recording of nothing: %v", err)
+	}
+	capture := telemetry.New(stage.Capture)
+	capture.State("cam", "running")
+	service, err := telemetry.Serve(nc.Conn, "lab", capture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = service.Stop() }()
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	before := s.NumSubscriptions()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ const supervisedEnv = "FACETRACK_SUPERVISED"
 // StageFlags are the flags of a stage's own program.
 type StageFlags struct {
 	NATS     string   `name:"nats" default:"nats://127.0.0.1:4222" help:"NATS server." env:"FACETRACK_NATS"`
-	Rig      string   `default:"lab" help:"Name of the rig." env:"FACETRACK_RIG"`
+	Rig      string   `help:"Name of the rig; without it that of the configuration file, or lab." env:"FACETRACK_RIG"`
 	Config   string   `type:"path" help:"Configuration file; without it the configuration that 'facetrack up' has stored is used."`
 	Camera   []string `help:"Work on this camera alone (repeatable; capture)."`
 	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
@@ -62,10 +63,14 @@ func StageMain(name string, args []string) int {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGPIPE) // a parent that is gone reads no log: this process still ends in order
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	err = flags.run(ctx, name)
 	if err == nil {
+		if ctx.Err() == nil {
+			notify(supervise.Done)
+		}
 		return 0
 	}
 	report(name, err)
@@ -78,49 +83,89 @@ func StageMain(name string, args []string) int {
 // report says why the stage ends, in one line: to the parent if there is one, else to the terminal or journal.
 func report(name string, err error) {
 	line := oneLine(err)
-	_, _ = daemon.SdNotify(false, "STATUS="+line)
-	if os.Getenv(supervisedEnv) == "" {
+	notify("STATUS=" + line)
+	if !supervised() {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", name, line)
 	}
 }
+
+// notify tells a parent or service manager, if there is one.
+func notify(state string) { _, _ = daemon.SdNotify(false, state) }
+
+func supervised() bool { return os.Getenv(supervisedEnv) != "" }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func (f *StageFlags) run(ctx context.Context, name string) error {
 	log := newLogger(os.Stderr, f.LogLevel).With("stage", name)
-	nc, err := ipc.Connect(f.NATS, telemetry.ServiceName(name), log)
+	rig, err := f.rig()
+	if err != nil {
+		return stage.Permanent(err)
+	}
+	nc, err := ipc.Connect(f.NATS, telemetry.ServiceName(name), log, quietly()...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = nc.Close() }()
-	bucket, err := openBucket(ctx, nc.Conn, f.Rig)
+	bucket, err := openBucket(ctx, nc.Conn, rig)
 	if err != nil && f.Config == "" {
 		return err
 	}
 	cfg, err := f.configuration(ctx, bucket)
 	if err != nil {
-		return err
+		return stage.Permanent(err)
 	}
-	return RunStage(ctx, name, cfg, f.NATS, nc.Conn, bucket, log, func() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) })
+	return RunStage(ctx, name, Surroundings{
+		Config: cfg, URL: f.NATS, Bus: nc, Bucket: bucket, Log: log,
+		Ready: func() { notify(daemon.SdNotifyReady) },
+		Ended: func(camera string, last uint64) { notify(supervise.Note(fmt.Sprintf("%s %d", camera, last))) },
+	})
 }
 
-func (f *StageFlags) configuration(ctx context.Context, bucket *ipc.Bucket) (config.Config, error) {
-	var cfg config.Config
-	var err error
+// quietly: a supervised stage leaves it to its parent to say that the server is gone, and back.
+func quietly() []nats.Option {
+	if !supervised() {
+		return nil
+	}
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(*nats.Conn, error) {}), nats.ReconnectHandler(func(*nats.Conn) {}),
+	}
+}
+
+// rig is the flag's, else the configuration file's, else the default.
+func (f *StageFlags) rig() (string, error) {
+	if f.Rig != "" || f.Config == "" {
+		return cmp.Or(f.Rig, config.Default().Rig), nil
+	}
+	cfg, err := config.Load(f.Config)
+	return cfg.Rig, err
+}
+
+// configuration is the file's, or the one that is stored in the rig's bucket; flags win.
+func (f *StageFlags) configuration(ctx context.Context, bucket *ipc.Bucket) (cfg config.Config, err error) {
 	if f.Config != "" {
 		cfg, err = config.Load(f.Config)
 	} else {
-		cfg, err = storedConfig(ctx, bucket, f.Rig)
+		cfg, err = storedConfig(ctx, bucket)
 	}
-	if err != nil || len(f.Camera) == 0 {
-		return cfg, stage.Permanent(err)
+	if err != nil {
+		return cfg, err
 	}
-	all := cfg.Cameras
-	cfg.Cameras = slices.DeleteFunc(slices.Clone(all), func(c config.Camera) bool { return !slices.Contains(f.Camera, c.Name) })
-	if len(cfg.Cameras) != len(f.Camera) {
-		return cfg, stage.Permanent(fmt.Errorf("--camera %v: not all of them are in the configuration", f.Camera))
+	set(&cfg.Rig, f.Rig)
+	cfg.Cameras, err = f.chosen(cfg.Cameras)
+	return cfg, errors.Join(err, cfg.Validate())
+}
+
+// chosen are the cameras that this process works on.
+func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
+	if len(f.Camera) == 0 {
+		return all, nil
 	}
-	return cfg, nil
+	some := slices.DeleteFunc(slices.Clone(all), func(c config.Camera) bool { return !slices.Contains(f.Camera, c.Name) })
+	if len(some) != len(f.Camera) {
+		return nil, fmt.Errorf("--camera %v: not all of them are in the configuration", f.Camera)
+	}
+	return some, nil
 }
 
 func openBucket(ctx context.Context, nc *nats.Conn, rig string) (*ipc.Bucket, error) {
@@ -131,35 +176,51 @@ func openBucket(ctx context.Context, nc *nats.Conn, rig string) (*ipc.Bucket, er
 	return ipc.OpenBucket(ctx, js, rig)
 }
 
-func storedConfig(ctx context.Context, bucket *ipc.Bucket, rig string) (config.Config, error) {
-	var cfg config.Config
+func storedConfig(ctx context.Context, bucket *ipc.Bucket) (cfg config.Config, err error) {
 	if _, err := bucket.Config(ctx, &cfg); err != nil {
-		return cfg, fmt.Errorf("no stored configuration for rig %q: name a file with --config: %w", rig, err)
+		return cfg, fmt.Errorf("no configuration is stored for this rig: name a file with --config: %w", err)
 	}
-	return cfg, cfg.Validate()
+	return cfg, nil
+}
+
+// Surroundings are what a stage needs from the process that it runs in.
+type Surroundings struct {
+	Config config.Config
+	URL    string // of the NATS server, for further connections
+	Bus    *ipc.Conn
+	Bucket *ipc.Bucket // nil when the server keeps no state
+	Log    *slog.Logger
+	Ready  func()
+	Ended  func(camera string, last uint64)
 }
 
 // RunStage runs a stage over an open connection until ctx is done or it cannot go on.
-func RunStage(ctx context.Context, name string, cfg config.Config, url string, nc *nats.Conn, bucket *ipc.Bucket, log *slog.Logger, ready func()) error {
+func RunStage(ctx context.Context, name string, s Surroundings) error {
+	rig := s.Config.Rig
 	recorder := telemetry.New(name)
-	service, err := telemetry.Serve(nc, cfg.Rig, recorder)
+	recorder.SetBus(s.Bus.SlowConsumers)
+	service, err := telemetry.Serve(s.Bus.Conn, rig, recorder)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = service.Stop() }()
-	drops := ipc.NewDrops(nc, cfg.Rig, name, log)
+	drops := ipc.NewDrops(s.Bus.Conn, rig, name, s.Log)
 	env := &stage.Env{
-		Name: name, Config: cfg, Bus: nc, Out: ipc.NewPublisher(nc), Bucket: bucket, Telemetry: recorder, Drops: drops, Log: log,
-		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(url, name, log) },
+		Name: name, Config: s.Config, Bus: s.Bus.Conn, Out: ipc.NewPublisher(s.Bus.Conn), Bucket: s.Bucket,
+		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended,
+		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(s.URL, name, s.Log, quietly()...) },
 		Ready: func() {
-			if err := nc.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now
-				log.Warn("NATS server is slow to answer", "error", err)
+			if err := s.Bus.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now
+				s.Log.Warn("NATS server is slow to answer", "error", err)
 			}
-			ready()
+			s.Ready()
 		},
 	}
 	err = stages[name](ctx, env)
-	return errors.Join(err, drops.Close())
+	if closeErr := drops.Close(); closeErr != nil { // the ledger writes those frames off by itself
+		s.Log.Debug("last drop notices not sent", "error", closeErr)
+	}
+	return err
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {

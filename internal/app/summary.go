@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"facetrack/internal/ledger"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/version"
+	"facetrack/ipc"
 )
 
 // Summary is the account of a run, as written by --summary.
@@ -90,7 +92,33 @@ func (s Summary) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o600)
+	// Under its name only when complete, and never through a link into another file.
+	part := path + ".part"
+	if err := os.WriteFile(part, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+// endOfSource is the end that nobody needs to be told of.
+const endOfSource = "end of source"
+
+// verdict is an error when the run gave nothing, or less than its sources hold.
+func (s Summary) verdict() error {
+	var captured, tracked uint64
+	for name, c := range s.Cameras {
+		if c.End == ipc.EndCorrupt {
+			return fmt.Errorf("camera %s: the source is damaged; frames up to the damage were tracked", name)
+		}
+		captured, tracked = captured+c.Captured, tracked+c.Tracked
+	}
+	switch {
+	case captured == 0:
+		return errors.New("no camera gave a frame")
+	case tracked == 0:
+		return fmt.Errorf("none of %d frames was tracked", captured)
+	}
+	return nil
 }
 
 // print shows the summary as tables.
@@ -109,6 +137,9 @@ func (s Summary) print(out io.Writer) {
 	_ = w.Flush()
 	for _, name := range names {
 		c := s.Cameras[name]
+		if c.End != "" && c.End != endOfSource {
+			_, _ = fmt.Fprintf(out, "  %s ended: %s\n", name, c.End)
+		}
 		for _, reason := range c.SortedDrops() {
 			_, _ = fmt.Fprintf(out, "  %s dropped %d: %s\n", name, c.Dropped[reason], reason)
 		}

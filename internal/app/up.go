@@ -7,34 +7,36 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"facetrack/gpuring"
 	"facetrack/internal/config"
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
+	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
 
 // rig is everything that `up` has started; close ends it in the right order.
 type rig struct {
-	cmd     *UpCmd
-	cfg     config.Config
-	log     *slog.Logger
-	screen  *screen
-	begin   time.Time
-	server  *server.Server // nil with --nats
-	url     string
-	bus     *ipc.Conn
-	bucket  *ipc.Bucket
-	record  *recorder.File // nil without --record
-	monitor *monitor.Monitor
-	runners []runner // in the order of the data flow, capture first
-	last    map[string]telemetry.Stats
-	started bool // all stages were ready
+	cmd         *UpCmd
+	cfg         config.Config
+	log         *slog.Logger
+	screen      *screen
+	begin       time.Time
+	server      *bus // nil with --nats
+	url         string
+	bus         *ipc.Conn
+	bucket      *ipc.Bucket
+	record      *recorder.File // nil without --record
+	monitor     *monitor.Monitor
+	runners     []runner                   // in the order of the data flow, capture first
+	last        map[string]telemetry.Stats // what each stage said last
+	interrupted bool                       // by the user
+	statusMu    sync.Mutex                 // guards last
+	started     bool                       // all stages were ready
 }
 
 // Run is `facetrack up`.
@@ -47,7 +49,9 @@ func (u *UpCmd) Run(ctx context.Context) error {
 		return err
 	}
 	screen := newScreen(os.Stderr, u.Quiet)
-	r := &rig{cmd: u, cfg: cfg, screen: screen, log: newLogger(screen, u.LogLevel), begin: time.Now()}
+	r := &rig{
+		cmd: u, cfg: cfg, screen: screen, log: newLogger(screen, u.LogLevel), begin: time.Now(), last: map[string]telemetry.Stats{},
+	}
 	runErr := r.start(ctx)
 	if runErr == nil {
 		runErr = r.watch(ctx)
@@ -106,6 +110,9 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if r.bucket, err = openBucket(ctx, r.bus.Conn, r.cfg.Rig); err != nil {
 		return err
 	}
+	if running, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusEvery); err != nil || len(running) > 0 {
+		return errors.Join(err, fmt.Errorf("rig %q already runs on %s (%d processes answer): choose another name with --rig", r.cfg.Rig, r.url, len(running)))
+	}
 	if _, err := r.bucket.PutConfig(ctx, r.cfg); err != nil {
 		return fmt.Errorf("store the configuration: %w", err)
 	}
@@ -122,6 +129,9 @@ func (r *rig) watch(ctx context.Context) error {
 		defer timer.Stop()
 		over = timer.C
 	}
+	polling, stopPolling := context.WithCancel(ctx)
+	defer stopPolling()
+	go r.pollStatus(polling)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	names := make([]string, len(r.cfg.Cameras))
@@ -131,6 +141,7 @@ func (r *rig) watch(ctx context.Context) error {
 	for beat := 0; ; beat++ {
 		select {
 		case <-ctx.Done():
+			r.interrupted = true
 			r.screen.note("stopping …")
 			return nil
 		case <-over:

@@ -14,7 +14,7 @@ import (
 type UpCmd struct {
 	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
 	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
-	Pace      string        `enum:",realtime,max" default:"" help:"realtime, or max: as fast as possible without a drop."`
+	Pace      string        `help:"realtime, or max: as fast as possible without a drop."`
 	Loop      bool          `help:"Play files again and again."`
 	Duration  time.Duration `help:"Stop after this time, as 60s."`
 	Record    string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
@@ -64,6 +64,12 @@ func (u *UpCmd) configuration() (config.Config, error) {
 	for i := range cfg.Cameras {
 		set(&cfg.Cameras[i].Pace, u.Pace)
 		cfg.Cameras[i].Loop = cfg.Cameras[i].Loop || u.Loop
+	}
+	if u.Duration < 0 {
+		return cfg, fmt.Errorf("--duration=%s: it must not be negative", u.Duration)
+	}
+	if u.Record != "" && u.Record == u.Summary {
+		return cfg, fmt.Errorf("--record and --summary name the same file %s: choose two", u.Record)
 	}
 	if len(cfg.Cameras) == 0 {
 		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, synthetic:faces=2), or list cameras in a file for --config")

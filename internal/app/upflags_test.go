@@ -111,6 +111,9 @@ func TestWrongConfigurations(t *testing.T) {
 		args []string
 		want string
 	}{
+		{[]string{"--source", "a", "--pace", "slow"}, `cameras[0].pace is "slow"`},
+		{[]string{"--source", "a", "--duration=-5s"}, "must not be negative"},
+		{[]string{"--source", "a", "--record", "/tmp/x", "--summary", "/tmp/x"}, "same file /tmp/x"},
 		{nil, "--source"},
 		{[]string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, "none.yaml"},
 		{[]string{"--source", "a", "--rig", "no spaces"}, "rig is"},
@@ -129,7 +132,7 @@ func TestWrongConfigurations(t *testing.T) {
 
 func TestWrongFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"up", "--pace", "slow"}, {"up", "--transport", "pigeon"}, {"up", "--log-level", "loud"}, {"up", "--duration", "soon"}, {"up", "--nonsense"}, {},
+		{"up", "--transport", "pigeon"}, {"up", "--log-level", "loud"}, {"up", "--duration", "soon"}, {"up", "--nonsense"}, {},
 	} {
 		if _, err := parse(t, args...); err == nil {
 			t.Errorf("%q was accepted", args)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 )
 
 // ErrInvalid is wrapped by every error about the content of a configuration.
@@ -149,14 +148,6 @@ func (c Config) WorkerCount() int {
 	}
 	return max(1, runtime.NumCPU()/4)
 }
-
-// Memory is how long a lost identity can come back by position and appearance.
-func (t Tracker) Memory() time.Duration { return seconds(t.MemorySeconds) }
-
-// Reidentify is how long a lost identity can come back by appearance alone.
-func (t Tracker) Reidentify() time.Duration { return seconds(t.ReidentifySeconds) }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {

@@ -41,8 +41,8 @@ func TestParseErrorsNameLineAndKey(t *testing.T) {
 		"unknown, no hint": {"zzzzzzzzzz: 1\n", `line 1: unknown key "zzzzzzzzzz" (see facetrack.example.yaml`},
 		"wrong type":       {"ring:\n  slots: many\n", "line 2"},
 		"bad syntax":       {"rig: [\n", "line"},
-		"out of range":     {"detect:\n  every: 0\n", `detect.every is "0"; it must be 1 to 1000`},
-		"bad name":         {"cameras:\n  - name: a.b\n    source: x\n", `cameras[0].name is "a.b"`},
+		"out of range":     {"detect:\n  every: 0\n", `f.yaml line 2: invalid configuration: detect.every is "0"; it must be 1 to 1000`},
+		"bad name":         {"cameras:\n  - name: a.b\n    source: x\n", `line 2: invalid configuration: cameras[0].name is "a.b"`},
 		"twice":            {"cameras:\n  - {name: a, source: x}\n  - {name: a, source: y}\n", "no other camera"},
 		"no source":        {"cameras:\n  - name: a\n", "cameras[0].source"},
 		"pace":             {"cameras:\n  - {source: x, pace: slow}\n", "cameras[0].pace"},
@@ -104,5 +104,16 @@ func TestEditDistance(t *testing.T) {
 		if got := editDistance(c.a, c.b); got != c.want {
 			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+func TestHomeFolder(t *testing.T) {
+	t.Setenv("HOME", "/home/lab")
+	cfg, err := Parse("f.yaml", []byte("data_dir: ~/data\ncameras:\n  - source: ~/clips/a.mkv\n  - source: a~/b\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.DataDir != "/home/lab/data" || cfg.Cameras[0].Source != "/home/lab/clips/a.mkv" || cfg.Cameras[1].Source != "a~/b" {
+		t.Errorf("data %q, sources %q and %q", cfg.DataDir, cfg.Cameras[0].Source, cfg.Cameras[1].Source)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -33,10 +35,50 @@ func Parse(name string, data []byte) (Config, error) {
 	for i := range cfg.Cameras {
 		fillCamera(&cfg.Cameras[i], i)
 	}
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.expandHome(); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", name, err)
 	}
+	if err := cfg.Validate(); err != nil {
+		return Config{}, fmt.Errorf("%s%s: %w", name, lineOf(err, data), err)
+	}
 	return cfg, nil
+}
+
+// lineOf is " line N" for an error about the value of a key that stands in the file.
+func lineOf(err error, data []byte) string {
+	var value *ValueError
+	if !errors.As(err, &value) {
+		return ""
+	}
+	path, err := yaml.PathString("$." + value.Key)
+	if err != nil {
+		return ""
+	}
+	node, err := path.ReadNode(bytes.NewReader(data))
+	if err != nil {
+		return "" // a default
+	}
+	return fmt.Sprintf(" line %d", node.GetToken().Position.Line)
+}
+
+// expandHome puts the user's home folder for a leading ~/ of paths, as a shell does.
+func (c *Config) expandHome() error {
+	paths := []*string{&c.DataDir, &c.Ring.Dir, &c.Detect.Model, &c.Landmarks.Model}
+	for i := range c.Cameras {
+		paths = append(paths, &c.Cameras[i].Source)
+	}
+	for _, p := range paths {
+		rest, ok := strings.CutPrefix(*p, "~/")
+		if !ok {
+			continue
+		}
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return fmt.Errorf("%w: %q: no home folder: %w", ErrInvalid, *p, err)
+		}
+		*p = filepath.Join(home, rest)
+	}
+	return nil
 }
 
 func fillCamera(c *Camera, i int) {

@@ -93,8 +93,22 @@ func (o OneEuro) validate(name string) error {
 	)
 }
 
+// ValueError says that the value of a key is not allowed. It wraps ErrInvalid.
+type ValueError struct {
+	Key   string // as cameras[0].pace
+	Value string
+	Want  string
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("%v: %s is %q; it must be %s", ErrInvalid, e.Key, e.Value, e.Want)
+}
+
+// Unwrap returns ErrInvalid.
+func (e *ValueError) Unwrap() error { return ErrInvalid }
+
 func bad(key string, value any, want string) error {
-	return fmt.Errorf("%w: %s is %q; it must be %s", ErrInvalid, key, fmt.Sprint(value), want)
+	return &ValueError{Key: key, Value: fmt.Sprint(value), Want: want}
 }
 
 func between[T int | float64](key string, v, low, high T) error {

@@ -36,20 +36,19 @@ type Ledger struct {
 }
 
 type account struct {
-	begun      bool
-	first      uint64 // first sequence number of the run
-	next       uint64 // one above the highest seen
-	open       map[uint64]*entry
-	writtenOff map[uint64]string // key: sequence, value: stage:reason; to be corrected when news comes late
-	tracked    uint64
-	dropped    map[string]uint64
-	latency    *latency.Histogram // capture to tracks, µs
-	stage      map[string]*latency.Histogram
-	faces      uint64
-	identities map[int]uint64
-	begin, end time.Time // first and latest news
-	ended      bool
-	lastSeq    uint64
+	begun       bool
+	first       uint64 // first sequence number of the run
+	next        uint64 // one above the highest seen
+	open        map[uint64]*entry
+	writtenOff  map[uint64]string // key: sequence, value: stage:reason; to be corrected when news comes late
+	tracked     uint64
+	dropped     map[string]uint64
+	latency     *latency.Histogram // capture to tracks, µs
+	stage       map[string]*latency.Histogram
+	faces       uint64
+	identities  map[int]uint64
+	begin, late time.Time // first and latest news
+	end         string    // why the camera gives no more frames; "" while it may
 }
 
 type entry struct {
@@ -82,14 +81,14 @@ func newAccount() *account {
 func Empty() Summary { return newAccount().summary() }
 
 // Reached notes that frame seq left the stage before progress: 1 after its frame message, 2 after detections,
-// 3 after landmarks, Done after tracks.
-func (l *Ledger) Reached(camera string, seq uint64, progress int, now time.Time) {
+// 3 after landmarks, Done after tracks. It returns whether the frame has now come to Done for the first time.
+func (l *Ledger) Reached(camera string, seq uint64, progress int, now time.Time) (tracked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.account(camera)
 	e := a.entry(seq, now)
 	if e == nil {
-		return
+		return false
 	}
 	e.news = now
 	e.progress = max(e.progress, progress)
@@ -98,6 +97,7 @@ func (l *Ledger) Reached(camera string, seq uint64, progress int, now time.Time)
 		delete(a.open, seq)
 		a.reopen(seq)
 	}
+	return e.progress == Done
 }
 
 // Dropped notes that stage gave up frame seq for a reason.
@@ -113,16 +113,22 @@ func (l *Ledger) Dropped(camera, stage, reason string, seq uint64, now time.Time
 	delete(a.open, seq)
 }
 
-// Ended notes that the camera will send nothing after sequence number last.
-func (l *Ledger) Ended(camera string, last uint64, any bool, now time.Time) {
+// Ended notes that the camera will send nothing more, and why.
+func (l *Ledger) Ended(camera, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account(camera).end = reason
+}
+
+// Captured notes that the camera has captured frames up to sequence number last, whoever heard of them.
+func (l *Ledger) Captured(camera string, last uint64, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.account(camera)
-	a.ended = true
-	if any {
-		a.lastSeq = last
-		a.extend(last, now)
+	if !a.begun { // frames from the first on, none of which was heard of
+		a.begun, a.begin = true, now
 	}
+	a.extend(last, now)
 }
 
 // Latency notes for one tracked frame how long it took from capture to tracks, and in total at each stage.
@@ -158,7 +164,7 @@ func (a *account) extend(seq uint64, now time.Time) {
 	for ; a.next <= seq; a.next++ {
 		a.open[a.next] = &entry{news: now}
 	}
-	a.end = now
+	a.late = now
 }
 
 // entry finds the open entry of seq; nil when the frame is closed for good or older than the run.
@@ -227,7 +233,7 @@ func (a *account) writeOff(seq uint64, e *entry) {
 func (l *Ledger) AllEnded(cameras []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !slices.ContainsFunc(cameras, func(c string) bool { return l.cameras[c] == nil || !l.cameras[c].ended })
+	return !slices.ContainsFunc(cameras, func(c string) bool { return l.cameras[c] == nil || l.cameras[c].end == "" })
 }
 
 // Summaries returns the state of every camera.
@@ -243,7 +249,7 @@ func (l *Ledger) Summaries() map[string]Summary {
 
 func (a *account) summary() Summary {
 	s := Summary{
-		Tracked: a.tracked, Dropped: maps.Clone(a.dropped), Open: len(a.open), Ended: a.ended,
+		Tracked: a.tracked, Dropped: maps.Clone(a.dropped), Open: len(a.open), End: a.end,
 		Faces: a.faces, Identities: map[int]uint64{}, StageMS: map[string]latency.Percentiles{},
 		LatencyMS: Latency{CaptureToTracks: a.latency.Percentiles()},
 	}
@@ -254,7 +260,7 @@ func (a *account) summary() Summary {
 	for name, h := range a.stage {
 		s.StageMS[name] = h.Percentiles()
 	}
-	if d := a.end.Sub(a.begin).Seconds(); d > 0 && a.tracked > 1 {
+	if d := a.late.Sub(a.begin).Seconds(); d > 0 && a.tracked > 1 {
 		s.FPS = float64(a.tracked-1) / d
 	}
 	return s

@@ -66,13 +66,14 @@ func TestLateNewsCorrectsTheBook(t *testing.T) {
 func TestEndCountsFramesNobodySaw(t *testing.T) {
 	l := New(time.Second)
 	l.Reached("a", 0, Done, t0)
-	l.Ended("a", 4, true, t0)
-	l.Ended("b", 0, false, t0) // a source that gave nothing
+	l.Captured("a", 4, t0)
+	l.Ended("a", "end of source")
+	l.Ended("b", "no frames")
 	l.Close()
 	if s := l.Summaries()["a"]; s.Captured != 5 || s.Dropped["capture:lost"] != 4 {
 		t.Errorf("%+v", s)
 	}
-	if s := l.Summaries()["b"]; s.Captured != 0 || !s.Ended {
+	if s := l.Summaries()["b"]; s.Captured != 0 || s.End != "no frames" {
 		t.Errorf("%+v", s)
 	}
 	if !l.AllEnded([]string{"a", "b"}) || l.AllEnded([]string{"a", "c"}) {

@@ -6,11 +6,11 @@ import "facetrack/internal/latency"
 type Summary struct {
 	Captured   uint64                         `json:"captured"`
 	Tracked    uint64                         `json:"tracked"`
-	Dropped    map[string]uint64              `json:"dropped"` // by "stage:reason"
-	Open       int                            `json:"open"`    // on their way
-	Ended      bool                           `json:"ended"`   // the source came to its end
-	FPS        float64                        `json:"fps"`     // tracked frames per second
-	Faces      uint64                         `json:"faces"`   // sum over tracked frames
+	Dropped    map[string]uint64              `json:"dropped"`       // by "stage:reason"
+	Open       int                            `json:"open"`          // on their way
+	End        string                         `json:"end,omitempty"` // why the source gave no more frames
+	FPS        float64                        `json:"fps"`           // tracked frames per second
+	Faces      uint64                         `json:"faces"`         // sum over tracked frames
 	Identities map[int]uint64                 `json:"identities"`
 	LatencyMS  Latency                        `json:"latency_ms"`
 	StageMS    map[string]latency.Percentiles `json:"stage_ms"` // time from the message before to this stage's message

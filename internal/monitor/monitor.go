@@ -16,6 +16,9 @@ import (
 	"facetrack/ipc"
 )
 
+// ErrBusGone says that the end of a run was not heard.
+var ErrBusGone = errors.New("the NATS server is gone: what happened after it left was not recorded")
+
 // patience is how long a frame may be without news before it is written off.
 const patience = 3 * time.Second
 
@@ -31,13 +34,14 @@ type Monitor struct {
 
 	record *recorder.File // or nil
 	log    *slog.Logger
+	nc     *nats.Conn
 	sub    *nats.Subscription
 	failed sync.Once
 }
 
 // Start listens to everything of a rig. record may be nil; it stays the caller's.
 func Start(nc *nats.Conn, rig string, record *recorder.File, log *slog.Logger) (*Monitor, error) {
-	m := &Monitor{Ledger: ledger.New(patience), record: record, log: log}
+	m := &Monitor{Ledger: ledger.New(patience), record: record, log: log, nc: nc}
 	sub, err := nc.Subscribe(ipc.Everything(rig), m.receive)
 	if err != nil {
 		return nil, fmt.Errorf("listen to rig %s: %w", rig, err)
@@ -51,6 +55,10 @@ func Start(nc *nats.Conn, rig string, record *recorder.File, log *slog.Logger) (
 
 // Close stops listening, after what has arrived is in the ledger and the recording.
 func (m *Monitor) Close() error {
+	if !m.nc.IsConnected() {
+		_ = m.sub.Unsubscribe() // nothing comes any more
+		return ErrBusGone
+	}
 	closed := make(chan struct{})
 	m.sub.SetClosedHandler(func(string) { close(closed) })
 	if err := m.sub.Drain(); err != nil {
@@ -90,7 +98,12 @@ func (m *Monitor) receive(msg *nats.Msg) {
 		}
 	case ipc.KindEnd:
 		if e, err := ipc.DecodeEnd(msg.Data); err == nil {
-			m.Ledger.Ended(camera, e.LastSeq, e.Reason != ipc.EndWithoutFrames, now)
+			if e.Reason != ipc.EndWithoutFrames {
+				m.Ledger.Captured(camera, e.LastSeq, now)
+			}
+			if e.Reason != ipc.EndStopped { // stopped: it may be back
+				m.Ledger.Ended(camera, e.Reason)
+			}
 		}
 	}
 }
@@ -101,12 +114,14 @@ func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
 		m.log.Warn("tracks message ignored", "error", err)
 		return
 	}
+	if !m.Ledger.Reached(camera, t.Seq, ledger.Done, now) {
+		return // heard before
+	}
 	if m.record != nil {
 		if err := m.record.Line(bytes.TrimSpace(data)); err != nil {
 			m.failed.Do(func() { m.log.Error("the run goes on without recording", "error", err) })
 		}
 	}
-	m.Ledger.Reached(camera, t.Seq, ledger.Done, now)
 	ids := make([]int, len(t.Faces))
 	for i, f := range t.Faces {
 		ids[i] = f.ID

@@ -13,77 +13,40 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sys/unix"
 
 	"facetrack/internal/ledger"
 	"facetrack/internal/recorder"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
 
-const (
-	deadline = 60 * time.Second
-	ms       = int64(time.Millisecond)
-)
+const ms = int64(time.Millisecond)
 
-var quiet = slog.New(slog.DiscardHandler)
-
-type rig struct {
-	t   *testing.T
-	url string
-	nc  *ipc.Conn
-}
+type rig struct{ *stagetest.Bus }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(deadline) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	r := &rig{t: t, url: s.ClientURL()}
-	r.nc = r.connect()
-	return r
-}
-
-func (r *rig) connect() *ipc.Conn {
-	r.t.Helper()
-	nc, err := ipc.Connect(r.url, r.t.Name(), quiet, nats.Timeout(deadline))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = nc.Close() })
-	return nc
-}
-
-func (r *rig) send(camera string, kind ipc.Kind, m ipc.Message) {
-	r.t.Helper()
-	if err := ipc.NewPublisher(r.nc.Conn).Publish(ipc.Subject("lab", camera, kind), m); err != nil {
-		r.t.Fatal(err)
-	}
+	return &rig{stagetest.NewBus(t)}
 }
 
 // listen starts a monitor on a connection of its own.
 func (r *rig) listen(record *recorder.File, log *slog.Logger) *Monitor {
-	r.t.Helper()
-	m, err := Start(r.connect().Conn, "lab", record, log)
+	r.T.Helper()
+	m, err := Start(r.Connect().Conn, "lab", record, log)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return m
 }
 
 // heard returns the books after everything sent has been read.
 func (r *rig) heard(m *Monitor) map[string]ledger.Summary {
-	r.t.Helper()
-	if err := errors.Join(r.nc.Flush(), m.Close()); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := errors.Join(r.NC.Flush(), m.Close()); err != nil {
+		r.T.Fatal(err)
 	}
 	return m.Ledger.Summaries()
 }
@@ -99,14 +62,14 @@ func frame(camera string, seq uint64) ipc.Frame {
 
 // upTo sends the messages of a frame that came so far: 1 for its frame message, 4 for its tracks.
 func (r *rig) upTo(progress int, f ipc.Frame, ids ...int) {
-	r.t.Helper()
+	r.T.Helper()
 	tracks := ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{}}
 	for _, id := range ids {
 		tracks.Faces = append(tracks.Faces, ipc.TrackedFace{ID: id})
 	}
 	kinds := []ipc.Kind{ipc.KindFrame, ipc.KindDetections, ipc.KindLandmarks, ipc.KindTracks}
 	for i, m := range []ipc.Message{&f, &ipc.Detections{Frame: f}, &ipc.Landmarks{Frame: f}, &tracks}[:progress] {
-		r.send(f.Camera, kinds[i], m)
+		r.Publish(f.Camera, kinds[i], m)
 	}
 }
 
@@ -114,20 +77,20 @@ func near(got, want float64) bool { return got > 0.99*want && got < 1.01*want }
 
 func TestBooksOfAWholeRun(t *testing.T) {
 	r := newRig(t)
-	m := r.listen(nil, quiet)
+	m := r.listen(nil, stagetest.Quiet)
 	r.upTo(4, frame("a", 0), 1)
 	r.upTo(4, frame("a", 1), 1, 2)
 	r.upTo(2, frame("a", 2)) // landmarks has it
 	r.upTo(1, frame("a", 3)) // detect gives it up
-	r.send("a", ipc.KindDrops, &ipc.Drop{Camera: "a", Stage: "detect", Reason: "overwritten", Seqs: []uint64{3}})
-	r.send("a", ipc.KindDrops, &ipc.Drop{Camera: "a", Stage: "capture", Reason: "no-free-slot", Seqs: []uint64{4, 5}})
+	r.Publish("a", ipc.KindDrops, &ipc.Drop{Camera: "a", Stage: "detect", Reason: "overwritten", Seqs: []uint64{3}})
+	r.Publish("a", ipc.KindDrops, &ipc.Drop{Camera: "a", Stage: "capture", Reason: "no-free-slot", Seqs: []uint64{4, 5}})
 	r.upTo(4, frame("a", 6))
-	r.send("a", ipc.KindEnd, &ipc.End{Camera: "a", LastSeq: 7, Reason: "end of source"}) // nobody heard of 7
+	r.Publish("a", ipc.KindEnd, &ipc.End{Camera: "a", LastSeq: 7, Reason: "end of source"}) // nobody heard of 7
 	r.upTo(4, frame("b", 40), 9)
 	all := r.heard(m)
 
 	a := all["a"]
-	if a.Captured != 8 || a.Tracked != 3 || a.Open != 2 || !a.Ended || a.Faces != 3 {
+	if a.Captured != 8 || a.Tracked != 3 || a.Open != 2 || a.End == "" || a.Faces != 3 {
 		t.Errorf("a: %+v", a)
 	}
 	if want := map[string]uint64{"detect:overwritten": 1, "capture:no-free-slot": 2}; !reflect.DeepEqual(a.Dropped, want) {
@@ -144,7 +107,7 @@ func TestBooksOfAWholeRun(t *testing.T) {
 			t.Errorf("%s took %+v, want %v ms", stage, got, want)
 		}
 	}
-	if b := all["b"]; b.Captured != 1 || b.Tracked != 1 || b.Ended || b.Identities[9] != 1 {
+	if b := all["b"]; b.Captured != 1 || b.Tracked != 1 || b.End != "" || b.Identities[9] != 1 {
 		t.Errorf("b: %+v", b)
 	}
 	if m.Ledger.AllEnded([]string{"a", "b"}) || !m.Ledger.AllEnded([]string{"a"}) {
@@ -159,9 +122,9 @@ func TestBooksOfAWholeRun(t *testing.T) {
 
 func TestCameraWithoutFrames(t *testing.T) {
 	r := newRig(t)
-	m := r.listen(nil, quiet)
-	r.send("a", ipc.KindEnd, &ipc.End{Camera: "a", Reason: ipc.EndWithoutFrames})
-	if a := r.heard(m)["a"]; !a.Ended || a.Captured != 0 || a.Open != 0 {
+	m := r.listen(nil, stagetest.Quiet)
+	r.Publish("a", ipc.KindEnd, &ipc.End{Camera: "a", Reason: ipc.EndWithoutFrames})
+	if a := r.heard(m)["a"]; a.End == "" || a.Captured != 0 || a.Open != 0 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -175,12 +138,12 @@ func TestOtherTrafficIsNoNews(t *testing.T) {
 		"face.lab.a.frame", "face.lab.a.detections", "face.lab.a.landmarks", "face.lab.a.tracks", "face.lab.a.drops", "face.lab.a.end",
 		"face.lab.a.ring", "face.lab.a.events", "face.lab.a.unknown", "face.lab.a.b.c", "face.other.a.frame",
 	} {
-		if err := r.nc.Publish(subject, garbage); err != nil {
+		if err := r.NC.Publish(subject, garbage); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f := frame("a", 1)
-	if err := ipc.NewPublisher(r.nc.Conn).Publish("face.other.a.frame", &f); err != nil {
+	if err := ipc.NewPublisher(r.NC.Conn).Publish("face.other.a.frame", &f); err != nil {
 		t.Fatal(err)
 	}
 	if all := r.heard(m); len(all) != 0 {
@@ -199,7 +162,7 @@ func TestRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := r.listen(file, quiet)
+	m := r.listen(file, stagetest.Quiet)
 	var want []string
 	for seq := range uint64(5) {
 		f := frame("a", seq)
@@ -210,11 +173,11 @@ func TestRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = append(want, string(data))
-		if err := r.nc.Publish("face.lab.a.tracks", append(data, '\n')); err != nil { // one line whatever the sender adds
+		if err := r.NC.Publish("face.lab.a.tracks", append(data, '\n')); err != nil { // one line whatever the sender adds
 			t.Fatal(err)
 		}
 	}
-	if err := r.nc.Publish("face.lab.a.tracks", []byte("unreadable")); err != nil {
+	if err := r.NC.Publish("face.lab.a.tracks", []byte("unreadable")); err != nil {
 		t.Fatal(err)
 	}
 	r.heard(m)
@@ -267,7 +230,7 @@ func TestFailedRecordingIsToldOnce(t *testing.T) {
 		for range 48 { // more than the recorder gathers
 			tracks.Faces = append(tracks.Faces, large)
 		}
-		r.send("a", ipc.KindTracks, &tracks)
+		r.Publish("a", ipc.KindTracks, &tracks)
 	}
 	if a := r.heard(m)["a"]; a.Tracked != 3 || a.Faces != 3*48 {
 		t.Errorf("%+v", a)
@@ -282,30 +245,30 @@ func TestFailedRecordingIsToldOnce(t *testing.T) {
 
 func TestCloseOfADeadConnection(t *testing.T) {
 	r := newRig(t)
-	nc := r.connect()
-	m, err := Start(nc.Conn, "lab", nil, quiet)
+	nc := r.Connect()
+	m, err := Start(nc.Conn, "lab", nil, stagetest.Quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = nc.Close()
-	if err := m.Close(); err != nil {
+	if err := m.Close(); !errors.Is(err, ErrBusGone) {
 		t.Errorf("close: %v", err)
 	}
-	if _, err := Start(nc.Conn, "lab", nil, quiet); err == nil {
+	if _, err := Start(nc.Conn, "lab", nil, stagetest.Quiet); err == nil {
 		t.Error("a monitor on a closed connection")
 	}
 }
 
 func (r *rig) serve(stage, camera string) {
-	r.t.Helper()
+	r.T.Helper()
 	rec := telemetry.New(stage)
 	rec.Frame(camera, 1, time.Millisecond, time.Millisecond)
-	nc := r.connect()
+	nc := r.Connect()
 	if _, err := telemetry.Serve(nc.Conn, "lab", rec); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	if err := nc.Flush(); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 }
 
@@ -313,12 +276,12 @@ func (r *rig) serve(stage, camera string) {
 func TestStatusGathersWhoIsThere(t *testing.T) {
 	r := newRig(t)
 	stages := []string{"capture", "detect", "landmarks", "tracker"}
-	if all, err := Status(r.nc.Conn, "lab", stages, deadline); err != nil || len(all) != 0 {
+	if all, err := Status(r.NC.Conn, "lab", stages, stagetest.Deadline); err != nil || len(all) != 0 {
 		t.Errorf("an empty rig: %+v, %v", all, err)
 	}
 	r.serve("detect", "cam0")
 	r.serve("tracker", "cam1")
-	all, err := Status(r.nc.Conn, "lab", stages, deadline)
+	all, err := Status(r.NC.Conn, "lab", stages, stagetest.Deadline)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -326,7 +289,7 @@ func TestStatusGathersWhoIsThere(t *testing.T) {
 	if all[0].Stage != "detect" || all[0].Cameras["cam0"].Frames != 1 || all[1].Stage != "tracker" || all[1].Cameras["cam1"].Faces != 1 {
 		t.Errorf("%+v", all)
 	}
-	if all, err := Status(r.nc.Conn, "other", stages, deadline); err != nil || len(all) != 0 {
+	if all, err := Status(r.NC.Conn, "other", stages, stagetest.Deadline); err != nil || len(all) != 0 {
 		t.Errorf("another rig: %+v, %v", all, err)
 	}
 }
@@ -334,14 +297,14 @@ func TestStatusGathersWhoIsThere(t *testing.T) {
 func TestStatusOfAStageThatIsSilent(t *testing.T) {
 	r := newRig(t)
 	r.serve("detect", "cam0")
-	mute := r.connect()
+	mute := r.Connect()
 	if _, err := mute.Subscribe(telemetry.StatusSubject("lab", "tracker"), func(*nats.Msg) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := mute.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	all, err := Status(r.nc.Conn, "lab", []string{"detect", "tracker"}, 500*time.Millisecond)
+	all, err := Status(r.NC.Conn, "lab", []string{"detect", "tracker"}, 500*time.Millisecond)
 	if err != nil || len(all) > 1 || len(all) == 1 && all[0].Stage != "detect" { // none only on a machine that stands still
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -349,14 +312,14 @@ func TestStatusOfAStageThatIsSilent(t *testing.T) {
 
 func TestStatusOfAStageThatTalksNonsense(t *testing.T) {
 	r := newRig(t)
-	if _, err := r.nc.Subscribe(telemetry.StatusSubject("lab", "detect"), func(m *nats.Msg) { _ = m.Respond([]byte("?")) }); err != nil {
+	if _, err := r.NC.Subscribe(telemetry.StatusSubject("lab", "detect"), func(m *nats.Msg) { _ = m.Respond([]byte("?")) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Status(r.nc.Conn, "lab", []string{"detect"}, deadline); err == nil {
+	if _, err := Status(r.NC.Conn, "lab", []string{"detect"}, stagetest.Deadline); err == nil {
 		t.Error("nonsense was taken for a status")
 	}
-	_ = r.nc.Close()
-	if _, err := Status(r.nc.Conn, "lab", []string{"detect"}, deadline); err == nil {
+	_ = r.NC.Close()
+	if _, err := Status(r.NC.Conn, "lab", []string{"detect"}, stagetest.Deadline); err == nil {
 		t.Error("a status over a closed connection")
 	}
 }

@@ -54,6 +54,8 @@ type Env struct {
 	Dial      func(name string) (*ipc.Conn, error) // another connection to the same server
 	Log       *slog.Logger
 	Ready     func() // called once the stage takes part in the flow
+	// Ended tells the parent, past the bus, that a camera gives nothing after its last frame; nil when nobody asks.
+	Ended func(camera string, last uint64)
 }
 
 // Publish encodes a message and sends it on the subject of its kind. An error means that nobody got it.

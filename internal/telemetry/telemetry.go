@@ -17,6 +17,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	backend string
+	slow    func() uint64
 	cameras map[string]*camera
 }
 
@@ -49,6 +50,7 @@ type Stats struct {
 	PID     int                    `json:"pid"`
 	UptimeS float64                `json:"uptime_s"`
 	Backend string                 `json:"backend,omitempty"`
+	Slow    uint64                 `json:"slow_consumer"` // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
 }
 
@@ -105,6 +107,13 @@ func (r *Recorder) Backend(name string) {
 	r.backend = name
 }
 
+// SetBus registers where the count of lost messages is read from.
+func (r *Recorder) SetBus(slow func() uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slow = slow
+}
+
 // SetLink registers where the state of a camera's link is read from.
 func (r *Recorder) SetLink(name string, f func() Link) { r.with(name, func(c *camera) { c.link = f }) }
 
@@ -118,6 +127,9 @@ func (r *Recorder) Snapshot() Stats {
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
 		Cameras: make(map[string]CameraStats, len(r.cameras)),
+	}
+	if r.slow != nil {
+		s.Slow = r.slow()
 	}
 	for name, c := range r.cameras {
 		s.Cameras[name] = c.stats()

@@ -4,10 +4,13 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"facetrack/internal/app"
 )
 
 // startServer runs a NATS server with JetStream on a port and store of the test's.
@@ -57,6 +60,35 @@ func TestServerStopsAndStarts(t *testing.T) {
 	cam := r.mustEnd().Cameras["cam0"]
 	checkRecording(t, r, cam.Tracked)
 	t.Logf("captured %d = tracked %d + dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
+}
+
+// The NATS server stops for good: the run ends with one clear line, every captured frame is in the books, and what
+// was recorded stays.
+func TestServerStopsForGood(t *testing.T) {
+	r := prepare(t)
+	port := freePort(t)
+	s := startServer(t, port, r.path("store"))
+	defer s.Shutdown()
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30,frames=90", "--record", r.path("a.jsonl"), "--nats", s.ClientURL())
+	r.url = s.ClientURL()
+	var sum app.Summary
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	capture := r.status()["capture"].PID
+	s.Shutdown()
+	s.WaitForShutdown()
+	r.eventually("capture comes to the end of its source", func() bool { return syscall.Kill(capture, 0) != nil })
+	r.eventually("the loss is told", func() bool { return strings.Contains(r.stderr.String(), "disconnected") })
+	r.interrupt()
+	if code := r.wait(); code == 0 {
+		t.Error("status 0")
+	}
+	if sum = r.summary(); sum.Cameras["cam0"].Captured != 90 {
+		t.Errorf("%d of 90 captured frames are in the books", sum.Cameras["cam0"].Captured)
+	}
+	checkRecording(t, r, sum.Cameras["cam0"].Tracked)
+	if n := strings.Count(r.stderr.String(), "disconnected; reconnecting"); n != 1 || !strings.Contains(r.stderr.String(), "NATS server is gone") {
+		t.Errorf("told %d times that the server is gone:\n%s", n, r.stderr)
+	}
 }
 
 // A server without JetStream cannot hold the configuration: one clear line.

@@ -176,7 +176,7 @@ func TestRealTimeAndInterrupt(t *testing.T) {
 	}
 }
 
-// The five programs work one by one against a server that already runs, each with its own view of /dev/shm.
+// A rig that runs can be looked at and recorded from outside.
 func TestRecordAndStatusOfARunningRig(t *testing.T) {
 	r := prepare(t)
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")

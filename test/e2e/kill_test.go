@@ -94,3 +94,78 @@ func TestKillDuringOfflineRun(t *testing.T) {
 	}
 	t.Logf("captured %d = tracked %d + dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
 }
+
+// kill -9 of `facetrack up` itself: its children end by themselves and clean up.
+func TestKillTheParent(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	children := r.status()
+	if len(children) != len(stage.Names) {
+		t.Fatalf("%d stages answer", len(children))
+	}
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-r.exited
+	for name, s := range children {
+		for end := time.Now().Add(deadline); syscall.Kill(s.PID, 0) == nil; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s outlives its parent", name)
+			}
+		}
+	}
+	r.noLeftovers()
+}
+
+// SIGTERM of a stage is no order to do without it: it is started again, also capture.
+func TestTerminatedStageIsBack(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	for _, name := range []string{stage.Detect, stage.Capture} {
+		pid := r.status()[name].PID
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		r.eventually(name+" is back in the flow", func() bool {
+			s := r.status()[name]
+			return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0
+		})
+	}
+	r.interrupt()
+	if s := r.mustEnd(); s.Restarts[stage.Detect] != 1 || s.Restarts[stage.Capture] != 1 {
+		t.Errorf("restarts %v", s.Restarts)
+	}
+}
+
+// A terminal that is closed ends the run in order.
+func TestHangUp(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	checkRecording(t, r, r.mustEnd().Cameras["cam0"].Tracked)
+}
+
+// A second rig of the same name on the same server is refused and does the first no harm.
+func TestSameRigTwice(t *testing.T) {
+	r := prepare(t)
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	second := command(t, "up", "--rig", r.name, "--nats", r.url, "--source", "synthetic:", "--data-dir", r.path("second"))
+	text, err := second.CombinedOutput()
+	if err == nil {
+		t.Error("the second rig ran")
+	}
+	oneClearLine(t, string(text), "already runs", "--rig")
+	third := command(t, "up", "--rig", r.name, "--listen", "127.0.0.1:-1", "--source", "synthetic:", "--data-dir", r.dir)
+	if text, err = third.CombinedOutput(); err == nil {
+		t.Error("a third rig shares the data of the first")
+	}
+	oneClearLine(t, string(text), "in use", "--data-dir")
+	r.interrupt()
+	checkRecording(t, r, r.mustEnd().Cameras["cam0"].Tracked)
+}

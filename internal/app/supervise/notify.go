@@ -1,11 +1,11 @@
 package supervise
 
 import (
-	"bytes"
 	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
+	"strings"
 )
 
 // notifySocket receives the sd_notify messages of one child.
@@ -24,36 +24,32 @@ func listenNotify() (*notifySocket, error) {
 	return &notifySocket{conn, name}, nil
 }
 
-// wait calls ready for each READY=1, and status for each STATUS=, until end is called.
-func (s *notifySocket) wait(ready func(), status func(string)) {
+// wait hands every variable that arrives to hear until end is called.
+func (s *notifySocket) wait(hear func(name, value string)) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := s.Read(buf)
 		if err != nil {
 			return
 		}
-		for line := range bytes.Lines(buf[:n]) {
-			line = bytes.TrimSpace(line)
-			if string(line) == endMark {
+		for line := range strings.Lines(string(buf[:n])) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			if name == endVariable {
 				return
 			}
-			if text, ok := bytes.CutPrefix(line, []byte("STATUS=")); ok {
-				status(string(text))
-			} else if string(line) == "READY=1" {
-				ready()
-			}
+			hear(name, value)
 		}
 	}
 }
 
-// endMark is queued behind everything that the child has sent.
-const endMark = "X_FACETRACK_END=1"
+// endVariable is queued behind everything that the child has sent.
+const endVariable = "X_FACETRACK_END"
 
 // end makes wait return once it has read all that was sent so far.
 func (s *notifySocket) end() {
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.name, Net: "unixgram"})
 	if err == nil {
-		_, err = conn.Write([]byte(endMark))
+		_, err = conn.Write([]byte(endVariable + "=1"))
 		_ = conn.Close()
 	}
 	if err != nil {

@@ -37,6 +37,7 @@ type Command struct {
 	Args   []string // with argv[0]
 	Env    []string // added to the parent's
 	Stderr io.Writer
+	Note   func(text string) // gets what the child sends as Note; may be nil
 }
 
 // Child is one supervised process.
@@ -45,8 +46,9 @@ type Child struct {
 	log *slog.Logger
 
 	mu       sync.Mutex
-	pid      int
+	process  *os.Process // nil when none runs
 	restarts int
+	complete bool // the child said that its work is done
 	stopping bool
 	err      error
 	status   string // what the child last said with STATUS=
@@ -56,7 +58,8 @@ type Child struct {
 	once     sync.Once
 }
 
-// Start runs a command until it exits with 0 or ExitConfig, or Stop is called.
+// Start runs a command until it says that its work is done and exits with 0, exits with ExitConfig, or Stop is
+// called. A child that ends in any other way, also with status 0 after somebody's SIGTERM, is started again.
 func Start(cmd Command, log *slog.Logger) *Child {
 	c := &Child{
 		cmd: cmd, log: log.With("process", cmd.Name),
@@ -72,7 +75,7 @@ func (c *Child) Name() string { return c.cmd.Name }
 // Done is closed when the child runs no more and will not be restarted.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Err is why the child runs no more; nil after exit status 0 or Stop.
+// Err is why the child runs no more; nil when its work is done or after Stop.
 func (c *Child) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +86,10 @@ func (c *Child) Err() error {
 func (c *Child) PID() (pid, restarts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pid, c.restarts
+	if c.process != nil {
+		pid = c.process.Pid
+	}
+	return pid, c.restarts
 }
 
 // WaitReady waits until the child has said READY=1 for the first time.
@@ -112,21 +118,24 @@ func (c *Child) Stop(grace time.Duration) {
 		c.stopping = true
 		close(c.stop)
 	}
-	pid := c.pid
 	c.mu.Unlock()
-	if pid > 0 {
-		_ = syscall.Kill(pid, syscall.SIGTERM)
-	}
+	c.signal(syscall.SIGTERM)
 	select {
 	case <-c.done:
 		return
 	case <-time.After(grace):
 	}
 	c.log.Warn("child did not end in time and is killed", "grace", grace)
-	if pid, _ := c.PID(); pid > 0 {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	c.signal(syscall.SIGKILL)
 	<-c.done
+}
+
+func (c *Child) signal(s os.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process != nil {
+		_ = c.process.Signal(s) // it may have ended by itself
+	}
 }
 
 func (c *Child) supervise() {
@@ -161,8 +170,11 @@ func (c *Child) supervise() {
 func (c *Child) finished(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopping || err == nil {
+	if c.stopping || err == nil && c.complete {
 		return true
+	}
+	if err == nil {
+		return false
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == ExitConfig || !errors.As(err, &exit) {
@@ -185,7 +197,7 @@ func (c *Child) runOnce() error {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		notify.wait(func() { c.once.Do(func() { close(c.ready) }) }, c.setStatus)
+		notify.wait(c.hear)
 	}()
 	cmd := exec.Command(c.cmd.Path) //nolint:gosec // the program's own executable
 	cmd.Args = c.cmd.Args
@@ -200,7 +212,7 @@ func (c *Child) runOnce() error {
 	notify.end()
 	<-drained
 	c.mu.Lock()
-	c.pid = 0
+	c.process = nil
 	c.mu.Unlock()
 	return err
 }
@@ -214,10 +226,34 @@ func (c *Child) lastStatus() string {
 	return s
 }
 
-func (c *Child) setStatus(text string) {
+// Variables of the sd_notify protocol that only this package and its children know.
+const (
+	doneVariable = "X_FACETRACK_DONE" // =1: the child's work is done
+	noteVariable = "X_FACETRACK_NOTE" // =text: for Command.Note
+)
+
+// Done is what a child sends when its work is done, and Note sends text to Command.Note.
+const Done = doneVariable + "=1"
+
+// Note returns what a child sends so that its parent's Command.Note gets text.
+func Note(text string) string { return noteVariable + "=" + text }
+
+// hear takes one variable that the child has sent.
+func (c *Child) hear(name, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status = text
+	switch name {
+	case "READY":
+		c.once.Do(func() { close(c.ready) })
+	case "STATUS":
+		c.status = value
+	case doneVariable:
+		c.complete = true
+	case noteVariable:
+		if c.cmd.Note != nil {
+			c.cmd.Note(value)
+		}
+	}
 }
 
 var errStopped = errors.New("stopped")
@@ -231,6 +267,6 @@ func (c *Child) begin(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", c.cmd.Name, err)
 	}
-	c.pid = cmd.Process.Pid
+	c.process = cmd.Process
 	return nil
 }

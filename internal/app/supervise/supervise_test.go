@@ -51,6 +51,9 @@ func play(role string) int {
 	}
 	switch role {
 	case "finish":
+		if _, err := daemon.SdNotify(false, Note("the last words")+"\n"+Done); err != nil {
+			return 1
+		}
 		return 0
 	case "deaf":
 		select {}
@@ -96,6 +99,22 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 	}
 }
 
+// A child that somebody ends politely is started again as well: it did not say that its work was done.
+func TestTerminatedChildIsStartedAgain(t *testing.T) {
+	c := start(t, "run")
+	if err := c.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := c.PID()
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		pid, restarts := c.PID()
+		return pid != 0 && pid != first && restarts == 1
+	})
+}
+
 func TestPermanentFailureAndFinishAreFinal(t *testing.T) {
 	permanent := start(t, "permanent")
 	waitDone(t, permanent)
@@ -105,10 +124,13 @@ func TestPermanentFailureAndFinishAreFinal(t *testing.T) {
 	if want := "permanent cannot run: no such camera"; permanent.Err().Error() != want {
 		t.Errorf("error %q, want %q", permanent.Err(), want)
 	}
-	finished := start(t, "finish")
+	var note string
+	finished := Start(Command{
+		Name: "finish", Path: os.Args[0], Args: []string{"finish"}, Env: []string{roleEnv + "=finish"}, Note: func(text string) { note = text },
+	}, slog.New(slog.DiscardHandler))
 	waitDone(t, finished)
-	if finished.Err() != nil {
-		t.Error(finished.Err())
+	if finished.Err() != nil || note != "the last words" {
+		t.Errorf("error %v, note %q", finished.Err(), note)
 	}
 	missing := Start(Command{Name: "x", Path: "/nonexistent", Args: []string{"x"}}, slog.New(slog.DiscardHandler))
 	waitDone(t, missing)

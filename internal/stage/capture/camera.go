@@ -148,7 +148,7 @@ func (c *camera) remember(open bool) {
 		Host: host, PID: os.Getpid(), Open: open, WallNS: clock.Wall(),
 	})
 	if err != nil {
-		c.env.Log.Warn("ring state not stored", "camera", c.cfg.Name, "error", err)
+		c.env.Log.Debug("ring state not stored", "camera", c.cfg.Name, "error", err)
 	}
 }
 
@@ -194,11 +194,12 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 	if c.src == nil {
 		if err := c.open(ctx); err != nil {
 			if ctx.Err() != nil {
-				return "stopped", nil
+				return ipc.EndStopped, nil
 			}
 			return "", err
 		}
 	}
+	parent := ctx
 	if c.cfg.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.cfg.Duration*float64(time.Second)))
@@ -211,7 +212,7 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 		at, err := c.src.Grab(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return "stopped", nil
+			return stopReason(parent), nil
 		case err == nil:
 			c.frame(at)
 		case errors.Is(err, io.EOF):
@@ -222,11 +223,19 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 			}
 		case errors.Is(err, source.ErrCorrupt):
 			c.env.Log.Error("source ends early", "camera", c.cfg.Name, "error", err)
-			return "corrupt", nil
+			return ipc.EndCorrupt, nil
 		default:
 			return "", err
 		}
 	}
+}
+
+// stopReason tells a camera whose time is over from a process that was told to stop.
+func stopReason(process context.Context) string {
+	if process.Err() != nil {
+		return ipc.EndStopped
+	}
+	return "duration is over"
 }
 
 // renewRing makes a ring of the camera's new geometry; consumers attach to it by themselves. Sequence numbers go on.
@@ -288,12 +297,15 @@ func (c *camera) publish(f *ipc.Frame) (dropReason string, err error) {
 // end announces that no more frames come.
 func (c *camera) end(reason string) {
 	c.env.Telemetry.State(c.cfg.Name, "ended: "+reason)
+	if c.any && c.env.Ended != nil {
+		c.env.Ended(c.cfg.Name, c.lastSeq)
+	}
 	c.env.Log.Info("camera ended", "camera", c.cfg.Name, "reason", reason)
 	m := ipc.End{Camera: c.cfg.Name, LastSeq: c.lastSeq, Reason: reason}
 	if !c.any {
 		m.Reason = ipc.EndWithoutFrames
 	}
 	if err := c.env.Publish(c.cfg.Name, ipc.KindEnd, &m); err != nil {
-		c.env.Log.Warn("end of camera not announced", "camera", c.cfg.Name, "error", err)
+		c.env.Log.Debug("end of camera not announced", "camera", c.cfg.Name, "error", err)
 	}
 }

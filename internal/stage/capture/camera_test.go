@@ -15,6 +15,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 )
 
@@ -29,7 +30,7 @@ func TestFramesAreNumberedWithoutGaps(t *testing.T) {
 	defer func() { _ = reader.Close() }()
 	ended := r.run(t.Context(), c.run)
 	for want := range uint64(20) {
-		f := next(r, r.frames)
+		f := stagetest.Next(t, r.frames)
 		if f.Seq != want || f.Camera != "cam0" || f.Width != 320 || f.Height != 240 || f.Format != "NV12" || !f.Ack {
 			t.Fatalf("frame %d: %+v", want, f)
 		}
@@ -52,7 +53,7 @@ func TestFramesAreNumberedWithoutGaps(t *testing.T) {
 		}
 		r.ack(f)
 	}
-	end := next(r, r.ends)
+	end := stagetest.Next(t, r.ends)
 	if want := (ipc.End{Camera: "cam0", LastSeq: 19, Reason: "end of source"}); end != want {
 		t.Errorf("end %+v, want %+v", end, want)
 	}
@@ -96,7 +97,7 @@ func TestSuccessorOfAKilledCaptureGoesOn(t *testing.T) {
 		first.frame(at)
 	}
 	for range 7 {
-		next(r, r.frames)
+		stagetest.Next(t, r.frames)
 	}
 	before := first.ring.Generation()
 	abandon(t, first)
@@ -112,7 +113,7 @@ func TestSuccessorOfAKilledCaptureGoesOn(t *testing.T) {
 	defer func() { _ = reader.Close() }()
 	ended := r.run(t.Context(), second.run)
 	for want := uint64(7); want < 12; want++ {
-		f := next(r, r.frames)
+		f := stagetest.Next(t, r.frames)
 		lease, err := reader.Lease(f.Ticket())
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func TestSuccessorOfAKilledCaptureGoesOn(t *testing.T) {
 		_ = lease.Release()
 		r.ack(f)
 	}
-	if end := next(r, r.ends); end.LastSeq != 11 {
+	if end := stagetest.Next(t, r.ends); end.LastSeq != 11 {
 		t.Errorf("end %+v", end)
 	}
 	r.mustEnd(ended)
@@ -166,7 +167,7 @@ func TestFrameWithoutASlotIsDropped(t *testing.T) {
 	var held []gpuring.Lease
 	for want := range uint64(4) {
 		src.step(1)
-		f := next(r, r.frames)
+		f := stagetest.Next(t, r.frames)
 		lease, err := reader.Lease(f.Ticket())
 		if err != nil || f.Seq != want {
 			t.Fatalf("frame %d: seq %d, %v", want, f.Seq, err)
@@ -176,7 +177,7 @@ func TestFrameWithoutASlotIsDropped(t *testing.T) {
 	src.step(2)
 	var dropped []uint64
 	for len(dropped) < 2 {
-		d := next(r, r.drops)
+		d := stagetest.Next(t, r.drops)
 		if d.Camera != "cam0" || d.Stage != "capture" || d.Reason != "no-free-slot" {
 			t.Fatalf("drop %+v", d)
 		}
@@ -189,20 +190,20 @@ func TestFrameWithoutASlotIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	src.step(1)
-	if f := next(r, r.frames); f.Seq != 6 || f.Slot != 2 {
+	if f := stagetest.Next(t, r.frames); f.Seq != 6 || f.Slot != 2 {
 		t.Errorf("frame %d in slot %d after the drop, want 6 in slot 2", f.Seq, f.Slot)
-	}
-	if got := r.env.Telemetry.Snapshot().Cameras["cam0"]; got.Dropped["no-free-slot"] != 2 || got.Frames != 5 {
-		t.Errorf("telemetry %+v", got)
 	}
 	for seq := range uint64(7) {
 		r.ack(ipc.Frame{Camera: "cam0", Seq: seq})
 	}
 	cancel()
-	if end := next(r, r.ends); end.LastSeq != 6 || end.Reason != "stopped" {
+	if end := stagetest.Next(t, r.ends); end.LastSeq != 6 || end.Reason != "stopped" {
 		t.Errorf("end %+v", end)
 	}
 	r.mustEnd(ended)
+	if got := r.env.Telemetry.Snapshot().Cameras["cam0"]; got.Dropped["no-free-slot"] != 2 || got.Frames != 5 {
+		t.Errorf("telemetry %+v", got)
+	}
 }
 
 func TestUndecodableFrameIsDropped(t *testing.T) {
@@ -213,10 +214,10 @@ func TestUndecodableFrameIsDropped(t *testing.T) {
 	src.step(2)
 	src.steps <- io.EOF
 	ended := r.run(t.Context(), c.run)
-	if d := next(r, r.drops); d.Reason != "decode" || len(d.Seqs) != 1 || d.Seqs[0] != 0 {
+	if d := stagetest.Next(t, r.drops); d.Reason != "decode" || len(d.Seqs) != 1 || d.Seqs[0] != 0 {
 		t.Errorf("drop %+v", d)
 	}
-	f := next(r, r.frames)
+	f := stagetest.Next(t, r.frames)
 	if f.Seq != 1 {
 		t.Errorf("frame %d, want 1", f.Seq)
 	}
@@ -247,15 +248,13 @@ func TestPaceMaxKeepsItsWindow(t *testing.T) {
 	ended := r.run(t.Context(), c.run)
 	var under []ipc.Frame
 	for range frames {
-		under = append(under, next(r, r.frames))
+		under = append(under, stagetest.Next(t, r.frames))
 		if len(under) == 3 { // the oldest reaches its end: acknowledged, or dropped by somebody
 			if under[0].Seq%2 == 0 {
 				r.ack(under[0])
 			} else {
 				notify := ipc.Drop{Camera: "cam0", Stage: "detect", Reason: "overwritten", Seqs: []uint64{under[0].Seq}}
-				if err := ipc.NewPublisher(r.nc.Conn).Publish(ipc.Subject("lab", "cam0", ipc.KindDrops), &notify); err != nil {
-					t.Fatal(err)
-				}
+				r.Publish("cam0", ipc.KindDrops, &notify)
 			}
 			under = under[1:]
 		}
@@ -288,7 +287,7 @@ func TestSourceWithoutFramesSaysSo(t *testing.T) {
 	r := newRig(t)
 	c := r.camera(drawn("synthetic:faces=0,frames=0,size=160x120", "max"))
 	r.mustEnd(r.run(t.Context(), c.run))
-	if end := next(r, r.ends); end.Reason != ipc.EndWithoutFrames || end.Camera != "cam0" {
+	if end := stagetest.Next(t, r.ends); end.Reason != ipc.EndWithoutFrames || end.Camera != "cam0" {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -300,9 +299,9 @@ func TestCorruptSourceEndsEarly(t *testing.T) {
 	src.step(2)
 	src.steps <- source.ErrCorrupt
 	ended := r.run(t.Context(), c.run)
-	r.ack(next(r, r.frames))
-	r.ack(next(r, r.frames))
-	if end := next(r, r.ends); end.LastSeq != 1 || end.Reason != "corrupt" {
+	r.ack(stagetest.Next(t, r.frames))
+	r.ack(stagetest.Next(t, r.frames))
+	if end := stagetest.Next(t, r.ends); end.LastSeq != 1 || end.Reason != "corrupt" {
 		t.Errorf("end %+v", end)
 	}
 	r.mustEnd(ended)
@@ -314,7 +313,7 @@ func TestSourceThatFailsEndsTheStage(t *testing.T) {
 	src := c.replace(t)
 	broken := errors.New("cable")
 	src.steps <- broken
-	if err := next(r, r.run(t.Context(), c.run)); !errors.Is(err, broken) || errors.Is(err, stage.ErrPermanent) {
+	if err := stagetest.Next(t, r.run(t.Context(), c.run)); !errors.Is(err, broken) || errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)
 	}
 }
@@ -332,7 +331,7 @@ func TestNewGeometryMakesANewRing(t *testing.T) {
 	ended := r.run(t.Context(), c.run)
 	var all []ipc.Frame
 	for range 4 {
-		f := next(r, r.frames)
+		f := stagetest.Next(t, r.frames)
 		all = append(all, f)
 		r.ack(f)
 	}

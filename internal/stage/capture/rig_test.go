@@ -4,133 +4,60 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
-	"facetrack/internal/telemetry"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 )
 
-// deadline is how long anything may take on a busy machine before a test gives up.
-const deadline = 60 * time.Second
-
-var quiet = slog.New(slog.DiscardHandler)
-
-// rig is a NATS server, the surroundings of a capture stage, and somebody who listens to everything.
+// rig is the surroundings of a capture stage, and somebody who listens to everything.
 type rig struct {
-	t      *testing.T
+	*stagetest.Bus
 	env    *stage.Env
-	url    string
-	nc     *ipc.Conn
-	frames chan ipc.Frame
-	drops  chan ipc.Drop
-	ends   chan ipc.End
+	frames <-chan ipc.Frame
+	drops  <-chan ipc.Drop
+	ends   <-chan ipc.End
 }
 
 func newRig(t *testing.T, cameras ...config.Camera) *rig {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(deadline) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	r := &rig{
-		t: t, url: s.ClientURL(),
-		frames: make(chan ipc.Frame, 4096), drops: make(chan ipc.Drop, 4096), ends: make(chan ipc.End, 16),
-	}
+	return newRigOn(stagetest.NewBus(t), cameras...)
+}
+
+func newRigOn(b *stagetest.Bus, cameras ...config.Camera) *rig {
+	b.T.Helper()
 	cfg := config.Default()
-	cfg.Rig, cfg.Ring.Dir, cfg.Ring.Slots, cfg.Cameras = "lab", t.TempDir(), 4, cameras
-	r.nc = r.connect()
-	r.env = r.surroundings(cfg)
-	hear(r, ipc.KindFrame, ipc.DecodeFrame, r.frames)
-	hear(r, ipc.KindDrops, ipc.DecodeDrop, r.drops)
-	hear(r, ipc.KindEnd, ipc.DecodeEnd, r.ends)
-	if err := r.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func (r *rig) connect() *ipc.Conn {
-	r.t.Helper()
-	nc, err := ipc.Connect(r.url, r.t.Name(), quiet, nats.Timeout(deadline))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = nc.Close() })
-	return nc
-}
-
-func (r *rig) surroundings(cfg config.Config) *stage.Env {
-	nc := r.connect()
-	drops := ipc.NewDrops(nc.Conn, cfg.Rig, stage.Capture, quiet)
-	r.t.Cleanup(func() { _ = drops.Close() })
-	return &stage.Env{
-		Name: stage.Capture, Config: cfg, Bus: nc.Conn, Out: ipc.NewPublisher(nc.Conn), Telemetry: telemetry.New(stage.Capture),
-		Drops: drops, Log: quiet, Ready: func() {},
-		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(r.url, name, quiet, nats.Timeout(deadline)) },
-	}
-}
-
-func hear[M any](r *rig, kind ipc.Kind, decode func([]byte) (M, error), into chan M) {
-	r.t.Helper()
-	_, err := r.nc.Subscribe(ipc.AllCameras("lab", kind), func(m *nats.Msg) {
-		v, err := decode(m.Data)
-		if err != nil {
-			r.t.Errorf("%s: %v", m.Subject, err)
-			return
-		}
-		into <- v
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func next[M any](r *rig, from chan M) M {
-	r.t.Helper()
-	select {
-	case m := <-from:
-		return m
-	case <-time.After(deadline):
-		var m M
-		r.t.Fatalf("no %T came", m)
-		return m
+	cfg.Rig, cfg.Ring.Dir, cfg.Ring.Slots, cfg.Cameras = stagetest.Rig, b.T.TempDir(), 4, cameras
+	return &rig{
+		Bus: b, env: b.Env(stage.Capture, cfg),
+		frames: stagetest.Hear(b, ipc.KindFrame, ipc.DecodeFrame),
+		drops:  stagetest.Hear(b, ipc.KindDrops, ipc.DecodeDrop),
+		ends:   stagetest.Hear(b, ipc.KindEnd, ipc.DecodeEnd),
 	}
 }
 
 // ack tells capture that a frame reached its end.
 func (r *rig) ack(f ipc.Frame) {
-	r.t.Helper()
-	err := ipc.NewPublisher(r.nc.Conn).Publish(ipc.Subject("lab", f.Camera, ipc.KindAck), &ipc.Ack{Camera: f.Camera, Seq: f.Seq})
-	if err != nil {
-		r.t.Error(err)
-	}
+	r.T.Helper()
+	r.Publish(f.Camera, ipc.KindAck, &ipc.Ack{Camera: f.Camera, Seq: f.Seq})
 }
 
 // camera opens a camera as Run does; the source can then be replaced before it runs.
 func (r *rig) camera(cfg config.Camera) *camera {
-	r.t.Helper()
-	c, err := openCamera(r.t.Context(), r.env, cfg)
+	r.T.Helper()
+	c, err := openCamera(r.T.Context(), r.env, cfg)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = c.Close() })
+	r.T.Cleanup(func() { _ = c.Close() })
 	c.flight = newFlight(time.Hour) // however slow this machine is, no frame is taken for lost
 	if err := follow(r.env, []*camera{c}); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return c
 }
@@ -143,9 +70,9 @@ func (r *rig) run(ctx context.Context, run func(context.Context) error) (ended c
 }
 
 func (r *rig) mustEnd(ended chan error) {
-	r.t.Helper()
-	if err := next(r, ended); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := stagetest.Next(r.T, ended); err != nil {
+		r.T.Fatal(err)
 	}
 }
 

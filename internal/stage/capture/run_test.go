@@ -8,6 +8,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 )
 
@@ -33,10 +34,10 @@ func TestRunEndsWithItsSources(t *testing.T) {
 	ready := make(chan struct{})
 	r.env.Ready = func() { close(ready) }
 	ended := r.run(t.Context(), func(ctx context.Context) error { return Run(ctx, r.env) })
-	next(r, ready)
+	stagetest.Next(t, ready)
 	got := map[string]uint64{}
 	for range 14 {
-		f := next(r, r.frames)
+		f := stagetest.Next(t, r.frames)
 		if f.Seq != got[f.Camera] {
 			t.Errorf("frame %d of %s, want %d", f.Seq, f.Camera, got[f.Camera])
 		}
@@ -45,7 +46,7 @@ func TestRunEndsWithItsSources(t *testing.T) {
 	}
 	last := map[string]uint64{}
 	for range 2 {
-		end := next(r, r.ends)
+		end := stagetest.Next(t, r.ends)
 		last[end.Camera] = end.LastSeq
 	}
 	r.mustEnd(ended)
@@ -69,7 +70,7 @@ func TestDurationEndsACamera(t *testing.T) {
 			}
 		}
 	}
-	if end := next(r, r.ends); end.Reason != "stopped" && end.Reason != ipc.EndWithoutFrames {
+	if end := stagetest.Next(t, r.ends); end.Reason != "duration is over" && end.Reason != ipc.EndWithoutFrames {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -92,7 +93,7 @@ func TestAbsentLiveCameraIsWaitedFor(t *testing.T) {
 		return
 	}
 	cancel()
-	if err := next(r, ended); err != nil && !errors.Is(err, source.ErrUnsupported) {
+	if err := stagetest.Next(t, ended); err != nil && !errors.Is(err, source.ErrUnsupported) {
 		t.Error(err)
 	}
 }

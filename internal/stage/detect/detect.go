@@ -1,7 +1,8 @@
 // Package detect is the stage that finds faces in whole frames.
 //
 // It passes every frame on. It looks for faces on every k-th frame of a camera, on its first one, and at once
-// after the tracker has lost somebody; in between the landmarks stage follows the faces that it knows.
+// after the tracker has lost somebody; in between the landmarks stage follows the faces that it knows. Over a longer
+// time than ipc.FollowNS it cannot, so a camera below two frames a second is looked at on every frame.
 package detect
 
 import (
@@ -86,7 +87,7 @@ func (d *detector) subscribe() error {
 func (d *detector) frame(ctx context.Context, network *networks.Detector, f ipc.Frame) {
 	begin := clock.Now()
 	out := ipc.Detections{Frame: f, Faces: []ipc.Detection{}}
-	if d.schedule.due(f.Camera, f.Seq) {
+	if d.schedule.turn(&f) {
 		var faces []vision.Face
 		reason, err := d.links.With(ctx, &f, func(image vision.Image) (err error) {
 			faces, err = network.Detect(image)

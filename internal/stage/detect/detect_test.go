@@ -8,6 +8,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
@@ -19,12 +20,12 @@ func TestEveryFrameGoesOnAndEveryFifthIsLookedAt(t *testing.T) {
 	r.start()
 	var sent []ipc.Frame
 	for range frames {
-		f := r.frame()
+		f := r.Frame()
 		sent = append(sent, f)
-		r.publish(ipc.KindFrame, "cam", &f)
+		r.Publish("cam", ipc.KindFrame, &f)
 	}
 	for i := range sent {
-		d := next(t, r.out)
+		d := stagetest.Next(t, r.out)
 		same := d.Frame
 		same.Stamps.Detect = 0
 		if same != sent[i] || d.Stamps.Detect < sent[i].Stamps.Capture {
@@ -42,13 +43,17 @@ func TestEveryFrameGoesOnAndEveryFifthIsLookedAt(t *testing.T) {
 		if d.Detector != r.cfg.Detect.Model {
 			t.Errorf("detector %q", d.Detector)
 		}
-		checkFaces(t, d, source.SyntheticTruth(r.params, int64(i)))
+		checkFaces(t, d, source.SyntheticTruth(r.Params, int64(i)))
+	}
+	link := r.env.Telemetry.Snapshot().Cameras["cam"].Link // while it is open
+	if err := r.stop(); err != nil {                       // a frame is counted after it was sent
+		t.Error(err)
 	}
 	s := r.env.Telemetry.Snapshot()
-	if c := s.Cameras["cam"]; s.Backend != "reference" || c.Frames != frames || c.Faces != 3*2 || len(c.Dropped) != 0 || c.Link == nil || c.Link.Transport != "shm" {
+	if c := s.Cameras["cam"]; s.Backend != "reference" || c.Frames != frames || c.Faces != 3*2 || len(c.Dropped) != 0 || link == nil || link.Transport != "shm" {
 		t.Errorf("telemetry %+v", s)
 	}
-	if held := r.writer.Stats().Held; held != 0 {
+	if held := r.Writer.Stats().Held; held != 0 {
 		t.Errorf("%d slots are still held", held)
 	}
 }
@@ -77,30 +82,30 @@ func TestLostIdentityIsLookedForAtOnce(t *testing.T) {
 	r := newRig(t, "synthetic:faces=1,size=320x240", 8)
 	r.cfg.Detect.Every = 1000
 	r.start()
-	first := r.frame()
-	r.publish(ipc.KindFrame, "cam", &first)
-	if d := next(t, r.out); !d.Ran {
+	first := r.Frame()
+	r.Publish("cam", ipc.KindFrame, &first)
+	if d := stagetest.Next(t, r.out); !d.Ran {
 		t.Error("the first frame is not looked at")
 	}
 	for range 3 {
-		f := r.frame()
-		r.publish(ipc.KindFrame, "cam", &f)
-		if d := next(t, r.out); d.Ran {
+		f := r.Frame()
+		r.Publish("cam", ipc.KindFrame, &f)
+		if d := stagetest.Next(t, r.out); d.Ran {
 			t.Errorf("frame %d is looked at", d.Seq)
 		}
 	}
-	r.publish(ipc.KindTracks, "cam", &ipc.Tracks{Frame: first, Faces: []ipc.TrackedFace{}, Lost: []int{1}})
+	r.Publish("cam", ipc.KindTracks, &ipc.Tracks{Frame: first, Faces: []ipc.TrackedFace{}, Lost: []int{1}})
 	for ran := false; !ran; { // the two subjects reach the stage in any order
-		f := r.frame()
-		r.publish(ipc.KindFrame, "cam", &f)
-		d := next(t, r.out)
+		f := r.Frame()
+		r.Publish("cam", ipc.KindFrame, &f)
+		d := stagetest.Next(t, r.out)
 		if ran = d.Ran; d.Seq > 900 {
 			t.Fatal("nobody looks for the lost identity")
 		}
 	}
-	f := r.frame()
-	r.publish(ipc.KindFrame, "cam", &f)
-	if d := next(t, r.out); d.Ran {
+	f := r.Frame()
+	r.Publish("cam", ipc.KindFrame, &f)
+	if d := stagetest.Next(t, r.out); d.Ran {
 		t.Error("one loss makes two frames due")
 	}
 }
@@ -109,17 +114,20 @@ func TestLostIdentityIsLookedForAtOnce(t *testing.T) {
 func TestOverwrittenFrameGivesItsTurnAway(t *testing.T) {
 	r := newRig(t, "synthetic:faces=1,size=320x240", 2)
 	r.start()
-	old := r.frame()
-	r.frame()
-	r.frame()
-	r.publish(ipc.KindFrame, "cam", &old)
-	if d := next(t, r.drops); d.Reason != "overwritten" || d.Stage != "detect" || len(d.Seqs) != 1 || d.Seqs[0] != 0 {
+	old := r.Frame()
+	r.Frame()
+	r.Frame()
+	r.Publish("cam", ipc.KindFrame, &old)
+	if d := stagetest.Next(t, r.drops); d.Reason != "overwritten" || d.Stage != "detect" || len(d.Seqs) != 1 || d.Seqs[0] != 0 {
 		t.Errorf("drop %+v", d)
 	}
-	f := r.frame()
-	r.publish(ipc.KindFrame, "cam", &f)
-	if d := next(t, r.out); d.Seq != f.Seq || !d.Ran || len(d.Faces) != 1 {
+	f := r.Frame()
+	r.Publish("cam", ipc.KindFrame, &f)
+	if d := stagetest.Next(t, r.out); d.Seq != f.Seq || !d.Ran || len(d.Faces) != 1 {
 		t.Errorf("frame %d: ran %v, %d faces", d.Seq, d.Ran, len(d.Faces))
+	}
+	if err := r.stop(); err != nil { // a frame is counted after it was sent
+		t.Error(err)
 	}
 	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Dropped["overwritten"] != 1 || c.Frames != 1 {
 		t.Errorf("telemetry %+v", c)
@@ -130,13 +138,13 @@ func TestGarbageOnTheBusIsIgnored(t *testing.T) {
 	r := newRig(t, "synthetic:faces=1,size=320x240", 4)
 	r.start()
 	for _, kind := range []ipc.Kind{ipc.KindFrame, ipc.KindTracks} {
-		if err := r.nc.Publish(ipc.Subject("lab", "cam", kind), []byte(`{"lost": "nonsense"`)); err != nil {
+		if err := r.NC.Publish(ipc.Subject("lab", "cam", kind), []byte(`{"lost": "nonsense"`)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f := r.frame()
-	r.publish(ipc.KindFrame, "cam", &f)
-	if d := next(t, r.out); d.Seq != 0 || !d.Ran {
+	f := r.Frame()
+	r.Publish("cam", ipc.KindFrame, &f)
+	if d := stagetest.Next(t, r.out); d.Seq != 0 || !d.Ran {
 		t.Errorf("%+v", d)
 	}
 }
@@ -144,7 +152,7 @@ func TestGarbageOnTheBusIsIgnored(t *testing.T) {
 func TestStageWithoutItsModelIsPermanent(t *testing.T) {
 	cfg := config.Default()
 	cfg.Detect.Model = "./none.onnx"
-	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Detect), Log: quiet})
+	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Detect), Log: stagetest.Quiet})
 	if !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)
 	}

@@ -89,7 +89,7 @@ func (l *landmarks) frame(ctx context.Context, worker int, d ipc.Detections) {
 	state := l.cameras[worker][d.Camera]
 	if state == nil {
 		state = &regions{limit: l.env.Config.Landmarks.MaxFaces}
-		state.restore(l.feedback.take(d.Camera), d.CaptureNS)
+		state.restore(l.feedback.take(d.Camera), d.TimeNS())
 		l.cameras[worker][d.Camera] = state
 	}
 	candidates := state.candidates(d)
@@ -106,7 +106,7 @@ func (l *landmarks) frame(ctx context.Context, worker int, d ipc.Detections) {
 		}
 	}
 	out := ipc.Landmarks{Frame: d.Frame, Topology: topology(l.models[worker].PointCount())}
-	out.Faces = state.keep(d.CaptureNS, candidates, results, l.env.Config.Landmarks.MinPresence)
+	out.Faces = state.keep(d.TimeNS(), candidates, results, l.env.Config.Landmarks.MinPresence)
 	out.Stamps.Landmarks = clock.Now()
 	if err := l.env.Publish(d.Camera, ipc.KindLandmarks, &out); err != nil {
 		l.env.Drop(d.Frame, links.ReasonBus)

@@ -10,6 +10,7 @@ import (
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/networks"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/testmodels"
 	"facetrack/ipc"
@@ -18,7 +19,7 @@ import (
 // look is what the detector says about the drawn faces of a frame.
 func (r *rig) look(f ipc.Frame) ipc.Detections {
 	d := ipc.Detections{Frame: f, Ran: true, Faces: []ipc.Detection{}}
-	for _, face := range source.SyntheticTruth(r.params, int64(f.Seq)) {
+	for _, face := range source.SyntheticTruth(r.Params, int64(f.Seq)) {
 		d.Faces = append(d.Faces, ipc.Detection{
 			Box: [4]float64{face.CX - face.Size/2, face.CY - face.Size/2, face.Size, face.Size}, Score: 0.9,
 			KeyPoints: [][2]float64{face.RightEye, face.LeftEye, {face.CX, face.CY}},
@@ -28,10 +29,10 @@ func (r *rig) look(f ipc.Frame) ipc.Detections {
 }
 
 func (r *rig) checkPoints(got ipc.Landmarks, sourceOf string) {
-	r.t.Helper()
-	truth := source.SyntheticTruth(r.params, int64(got.Seq))
+	r.T.Helper()
+	truth := source.SyntheticTruth(r.Params, int64(got.Seq))
 	if len(got.Faces) != len(truth) || got.Topology != "mediapipe-478" {
-		r.t.Fatalf("frame %d: %d faces of %q, %d drawn", got.Seq, len(got.Faces), got.Topology, len(truth))
+		r.T.Fatalf("frame %d: %d faces of %q, %d drawn", got.Seq, len(got.Faces), got.Topology, len(truth))
 	}
 	for i, want := range truth {
 		f := got.Faces[i]
@@ -39,7 +40,7 @@ func (r *rig) checkPoints(got ipc.Landmarks, sourceOf string) {
 		off := max(math.Hypot(float64(right[0])-want.RightEye[0], float64(right[1])-want.RightEye[1]),
 			math.Hypot(float64(left[0])-want.LeftEye[0], float64(left[1])-want.LeftEye[1]))
 		if off > 0.5 || f.Source != sourceOf || f.Presence < 0.9 || len(f.Blendshapes) != 52 || len(f.Appearance) == 0 {
-			r.t.Errorf("frame %d: irises %.2f px off, source %q, presence %v, %d blendshapes, %d values of appearance",
+			r.T.Errorf("frame %d: irises %.2f px off, source %q, presence %v, %d blendshapes, %d values of appearance",
 				got.Seq, off, f.Source, f.Presence, len(f.Blendshapes), len(f.Appearance))
 		}
 	}
@@ -50,19 +51,22 @@ func TestFacesAreFollowedAfterOneDetection(t *testing.T) {
 	r := newRig(t, "synthetic:faces=2,seed=4,fps=30", 8)
 	r.start()
 	for i := range 8 {
-		f := r.frame()
+		f := r.Frame()
 		f.CaptureNS = t0 + int64(i)*33e6
 		d := ipc.Detections{Frame: f, Faces: []ipc.Detection{}}
 		if i == 0 {
 			d = r.look(f)
 		}
-		r.publish(ipc.KindDetections, "cam", &d)
-		got := next(t, r.out)
+		r.Publish("cam", ipc.KindDetections, &d)
+		got := stagetest.Next(t, r.out)
 		same := got.Frame
 		if same.Stamps.Landmarks = 0; same != f {
 			t.Fatalf("identity %+v, want that of frame %d", got.Frame, i)
 		}
 		r.checkPoints(got, map[bool]string{true: "detection", false: "tracked"}[i == 0])
+	}
+	if err := r.stop(); err != nil { // a frame is counted after it was sent
+		t.Error(err)
 	}
 	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Frames != 8 || c.Faces != 16 || c.Link == nil {
 		t.Errorf("telemetry %+v", c)
@@ -73,19 +77,19 @@ func TestFacesAreFollowedAfterOneDetection(t *testing.T) {
 func TestFrameWithoutFacesNeedsNoPixels(t *testing.T) {
 	r := newRig(t, "synthetic:faces=1", 2)
 	r.start()
-	old := r.frame()
-	r.frame()
-	r.frame() // old is overwritten by now
-	r.publish(ipc.KindDetections, "cam", &ipc.Detections{Frame: old, Faces: []ipc.Detection{}})
-	if got := next(t, r.out); got.Seq != 0 || got.Faces == nil || len(got.Faces) != 0 {
+	old := r.Frame()
+	r.Frame()
+	r.Frame() // old is overwritten by now
+	r.Publish("cam", ipc.KindDetections, &ipc.Detections{Frame: old, Faces: []ipc.Detection{}})
+	if got := stagetest.Next(t, r.out); got.Seq != 0 || got.Faces == nil || len(got.Faces) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Link != nil {
 		t.Error("the stage attached to the ring")
 	}
 	d := r.look(old)
-	r.publish(ipc.KindDetections, "cam", &d)
-	if drop := next(t, r.drops); drop.Reason != "overwritten" || drop.Stage != "landmarks" || drop.Seqs[0] != 0 {
+	r.Publish("cam", ipc.KindDetections, &d)
+	if drop := stagetest.Next(t, r.drops); drop.Reason != "overwritten" || drop.Stage != "landmarks" || drop.Seqs[0] != 0 {
 		t.Errorf("drop %+v", drop)
 	}
 }
@@ -103,8 +107,8 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 		models: []*networks.Landmarks{model}, cameras: []map[string]*regions{{}},
 	}
 	defer func() { _ = l.close() }()
-	before, f := r.frame(), r.frame()
-	face := source.SyntheticTruth(r.params, 0)[0]
+	before, f := r.Frame(), r.Frame()
+	face := source.SyntheticTruth(r.Params, 0)[0]
 	tracked := ipc.TrackedFace{ID: 1}
 	for _, p := range testmodels.Template() {
 		tracked.Points = append(tracked.Points, [3]float32{float32(face.CX + p[0]*face.Size), float32(face.CY + p[1]*face.Size), 0})
@@ -116,13 +120,13 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 	l.feedback.keep(data)
 	f.CaptureNS = before.CaptureNS + 33e6
 	l.frame(t.Context(), 0, ipc.Detections{Frame: f, Faces: []ipc.Detection{}})
-	r.checkPoints(next(t, r.out), "tracked")
+	r.checkPoints(stagetest.Next(t, r.out), "tracked")
 }
 
 func TestStageWithoutItsModelIsPermanent(t *testing.T) {
 	cfg := config.Default()
 	cfg.Landmarks.Model = "./none.task"
-	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Landmarks), Log: quiet})
+	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Landmarks), Log: stagetest.Quiet})
 	if !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)
 	}

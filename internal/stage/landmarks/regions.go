@@ -5,9 +5,6 @@ import (
 	"facetrack/vision"
 )
 
-// followNS is the longest gap between two frames over which a face is looked for where it was.
-const followNS = 500_000_000
-
 // Sources of a region, as in ipc.FaceLandmarks.
 const (
 	sourceDetection = "detection"
@@ -16,9 +13,9 @@ const (
 
 // regions remembers where the faces of one camera were in its last frame.
 type regions struct {
-	limit     int
-	captureNS int64
-	known     []known
+	limit  int
+	timeNS int64 // of the last frame, see ipc.Frame.TimeNS
+	known  []known
 }
 
 type known struct {
@@ -39,10 +36,10 @@ const vouchedPresence = 0.002
 
 // restore takes over the faces of the tracker's last result, when it is recent enough.
 func (r *regions) restore(last *ipc.Tracks, nowNS int64) {
-	if last == nil || nowNS-last.CaptureNS > followNS {
+	if last == nil || nowNS-last.TimeNS() > ipc.FollowNS {
 		return
 	}
-	r.captureNS = last.CaptureNS
+	r.timeNS = last.TimeNS()
 	for _, f := range last.Faces {
 		r.remember(points64(f.Points), true)
 	}
@@ -56,7 +53,7 @@ func (r *regions) remember(points [][3]float64, vouched bool) {
 
 // candidates are the regions to look at: known faces first, then detections that none of them covers.
 func (r *regions) candidates(d ipc.Detections) []candidate {
-	if d.CaptureNS-r.captureNS > followNS {
+	if d.TimeNS()-r.timeNS > ipc.FollowNS {
 		r.known = nil
 	}
 	faces := make([]vision.Face, len(d.Faces))
@@ -81,8 +78,8 @@ func (r *regions) candidates(d ipc.Detections) []candidate {
 }
 
 // keep takes the faces that are present, each once, remembers them and returns them as a message says them.
-func (r *regions) keep(captureNS int64, from []candidate, results []vision.FaceResult, minPresence float64) []ipc.FaceLandmarks {
-	r.captureNS, r.known = captureNS, nil
+func (r *regions) keep(timeNS int64, from []candidate, results []vision.FaceResult, minPresence float64) []ipc.FaceLandmarks {
+	r.timeNS, r.known = timeNS, nil
 	faces := []ipc.FaceLandmarks{}
 	for _, i := range vision.SuppressDuplicates(results) {
 		f := results[i]

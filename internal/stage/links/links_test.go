@@ -32,7 +32,7 @@ func refused(t *testing.T, s *Set, f ipc.Frame, reason string, cause error) {
 func TestWithHandsOverTheImage(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport string) {
 		r := newRig(t)
-		set := newSet(t, r.url, transport)
+		set := r.newSet(transport)
 		for range 5 {
 			f := r.publish()
 			used := false
@@ -52,7 +52,7 @@ func TestWithHandsOverTheImage(t *testing.T) {
 				t.Errorf("frame %d: reason %q, %v, used %v", f.Seq, reason, err, used)
 			}
 		}
-		if s := r.writer.Stats(); s.Held != 0 {
+		if s := r.Writer.Stats(); s.Held != 0 {
 			t.Errorf("%d slots are still held", s.Held)
 		}
 		link := set.env.Telemetry.Snapshot().Cameras["cam"].Link
@@ -66,7 +66,7 @@ func TestWithHandsOverTheImage(t *testing.T) {
 func TestOverwrittenFrame(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport string) {
 		r := newRig(t)
-		set, old := newSet(t, r.url, transport), r.publish()
+		set, old := r.newSet(transport), r.publish()
 		for range geometry.Slots {
 			r.publish()
 		}
@@ -79,11 +79,11 @@ func TestOverwrittenFrame(t *testing.T) {
 
 func TestClosedRing(t *testing.T) {
 	r := newRig(t)
-	set, f := newSet(t, r.url), r.publish()
+	set, f := r.newSet(), r.publish()
 	if reason, err := set.With(t.Context(), &f, func(vision.Image) error { return nil }); reason != "" {
 		t.Fatal(reason, err)
 	}
-	if err := r.writer.Close(); err != nil {
+	if err := r.Writer.Close(); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, set, f, "ring-closed", gpuring.ErrClosed)
@@ -92,8 +92,8 @@ func TestClosedRing(t *testing.T) {
 func TestCaptureThatIsGone(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport string) {
 		r := newRig(t)
-		set, f := newSet(t, r.url, transport), r.publish()
-		if err := errors.Join(r.server.Close(), r.writer.Close()); err != nil {
+		set, f := r.newSet(transport), r.publish()
+		if err := errors.Join(r.Server.Close(), r.Writer.Close()); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, set, f, "unreachable", ipc.ErrNoCapture)
@@ -107,20 +107,20 @@ func TestCaptureThatIsGone(t *testing.T) {
 
 func TestNoTransportWorks(t *testing.T) {
 	r := newRig(t)
-	refused(t, newSet(t, r.url, "cuda-ipc"), r.publish(), "unreachable", ipc.ErrAttach)
+	refused(t, r.newSet("cuda-ipc"), r.publish(), "unreachable", ipc.ErrAttach)
 }
 
 func TestImpossibleCameraName(t *testing.T) {
 	r := newRig(t)
 	f := r.publish()
 	f.Camera = "a.b"
-	refused(t, newSet(t, r.url), f, "unreachable", ipc.ErrToken)
+	refused(t, r.newSet(), f, "unreachable", ipc.ErrToken)
 }
 
 // A message that promises more pixels than a slot has must not reach the networks.
 func TestImageIsValidated(t *testing.T) {
 	r := newRig(t)
-	set := newSet(t, r.url)
+	set := r.newSet()
 	for what, change := range map[string]func(*ipc.Frame){
 		"too wide":       func(f *ipc.Frame) { f.Width *= 2 },
 		"too high":       func(f *ipc.Frame) { f.Height++ },
@@ -132,7 +132,7 @@ func TestImageIsValidated(t *testing.T) {
 			f := r.publish()
 			change(&f)
 			refused(t, set, f, "bad-frame", vision.ErrImage)
-			if s := r.writer.Stats(); s.Held != 0 {
+			if s := r.Writer.Stats(); s.Held != 0 {
 				t.Error("the bad frame keeps its slot")
 			}
 		})
@@ -142,11 +142,11 @@ func TestImageIsValidated(t *testing.T) {
 func TestFailureOfTheUserIsInference(t *testing.T) {
 	r := newRig(t)
 	f, broken := r.publish(), errors.New("a network failed")
-	reason, err := newSet(t, r.url).With(t.Context(), &f, func(vision.Image) error { return broken })
+	reason, err := r.newSet().With(t.Context(), &f, func(vision.Image) error { return broken })
 	if reason != "inference" || !errors.Is(err, broken) {
 		t.Errorf("reason %q, %v", reason, err)
 	}
-	if s := r.writer.Stats(); s.Held != 0 {
+	if s := r.Writer.Stats(); s.Held != 0 {
 		t.Error("the slot is still held")
 	}
 }
@@ -168,7 +168,7 @@ func TestEveryRingErrorHasItsReason(t *testing.T) {
 // Two workers may meet at the first frame of a camera: there is one link all the same.
 func TestOneLinkACamera(t *testing.T) {
 	r := newRig(t)
-	set := newSet(t, r.url)
+	set := r.newSet()
 	a, err := set.link("cam")
 	if err != nil {
 		t.Fatal(err)

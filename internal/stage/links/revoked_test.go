@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 	"facetrack/vision"
 )
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // consume uses the frame that comes as a line, until another line comes.
 func consume(url string) error {
-	nc, err := ipc.Connect(url, "links-test", quiet)
+	nc, err := ipc.Connect(url, "links-test", stagetest.Quiet)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func TestRevokedLease(t *testing.T) {
 	r := newRig(t)
 	f := r.publish()
 	child := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this program
-	child.Env = append(os.Environ(), childEnv+"="+r.url)
+	child.Env = append(os.Environ(), childEnv+"="+r.URL)
 	stdin, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +87,11 @@ func TestRevokedLease(t *testing.T) {
 	tell(t, stdin, string(line))
 	out := bufio.NewScanner(stdout)
 	hear(t, out, "child: in use")
-	if s := r.writer.Stats(); s.Held != 1 {
+	if s := r.Writer.Stats(); s.Held != 1 {
 		t.Fatalf("%d slots held, want the child's", s.Held)
 	}
 	signal(t, child, unix.SIGSTOP)
-	for end := time.Now().Add(deadline); r.writer.Stats().ReclaimedStalled == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(stagetest.Deadline); r.Writer.Stats().ReclaimedStalled == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the slot of a process that stands still is never taken back")
 		}

@@ -2,30 +2,23 @@ package lslout
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/queue"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 	"facetrack/lsl"
 )
-
-// deadline is how long anything may take on a busy machine before a test gives up.
-const deadline = 60 * time.Second
 
 // tracks are the faces of frame seq of a camera, captured seq milliseconds after second 100.
 func tracks(seq uint64, faces ...ipc.TrackedFace) ipc.Tracks {
@@ -54,7 +47,7 @@ func subscribe(t *testing.T, o *lsl.Outlet) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(deadline))
+	_ = conn.SetDeadline(time.Now().Add(stagetest.Deadline))
 	request := "LSL:streamfeed/110 " + o.UID() + "\r\nNative-Byte-Order: 1234\r\nHas-IEEE754-Floats: 1\r\nValue-Size: 4\r\n" +
 		"Data-Protocol-Version: 110\r\nMax-Buffer-Length: 360\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -104,96 +97,31 @@ func (r *reader) expect(seq uint64, present bool, score float32) {
 	}
 }
 
-type bus struct {
-	t   *testing.T
-	url string
-	nc  *ipc.Conn
-}
-
-func newBus(t *testing.T) *bus {
+func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(deadline) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	b := &bus{t: t, url: s.ClientURL()}
-	b.nc = b.connect()
-	return b
-}
-
-func (b *bus) connect() *ipc.Conn {
-	b.t.Helper()
-	nc, err := ipc.Connect(b.url, b.t.Name(), slog.New(slog.DiscardHandler), nats.Timeout(deadline))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { _ = nc.Close() })
-	return nc
-}
-
-// start runs the stage; stop ends it and returns what it says.
-func (b *bus) start(env *stage.Env) (stop func() error) {
-	b.t.Helper()
-	nc := b.connect()
-	env.Bus, env.Out = nc.Conn, ipc.NewPublisher(nc.Conn)
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	env.Ready = func() { close(ready) }
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- Run(ctx, env) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		b.t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		b.t.Fatal(err)
-	}
-	stop = func() error {
-		cancel()
-		err := <-ended
-		ended <- err
-		return err
-	}
-	b.t.Cleanup(func() { _ = stop() })
-	return stop
-}
-
-func (b *bus) send(t ipc.Tracks) {
-	b.t.Helper()
-	if err := ipc.NewPublisher(b.nc.Conn).Publish(ipc.Subject("lab", t.Camera, ipc.KindTracks), &t); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *bus) eventually(what string, ok func() bool) {
-	b.t.Helper()
-	for end := time.Now().Add(deadline); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(stagetest.Deadline); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			b.t.Fatalf("never: %s", what)
+			t.Fatalf("never: %s", what)
 		}
 	}
 }
 
 func TestStageFollowsTheTracks(t *testing.T) {
-	b := newBus(t)
-	env := surroundings(t, slog.New(slog.DiscardHandler))
-	env.Config.Cameras = []config.Camera{{Name: "cam"}}
-	stop := b.start(env)
-	if err := b.nc.Publish(ipc.Subject("lab", "cam", ipc.KindTracks), []byte("nonsense")); err != nil {
+	b := stagetest.NewBus(t)
+	cfg := configured(t)
+	cfg.Cameras = []config.Camera{{Name: "cam"}}
+	env, stop := b.Run(stage.LSLOut, cfg, Run)
+	if err := b.NC.Publish(ipc.Subject("lab", "cam", ipc.KindTracks), []byte("nonsense")); err != nil {
 		t.Fatal(err)
 	}
 	for seq := range uint64(20) {
-		b.send(tracks(seq, face(1, 0.5)))
+		m := tracks(seq, face(1, 0.5))
+		b.Publish("cam", ipc.KindTracks, &m)
 	}
 	other := tracks(0, face(1, 0.5)) // not in the configuration: it gets its streams when it shows up
 	other.Camera = "other"
-	b.send(other)
-	b.eventually("all frames are out", func() bool {
+	b.Publish("other", ipc.KindTracks, &other)
+	eventually(t, "all frames are out", func() bool {
 		s := env.Telemetry.Snapshot().Cameras
 		return s["cam"].Frames == 20 && s["other"].Frames == 1
 	})
@@ -206,11 +134,10 @@ func TestStageFollowsTheTracks(t *testing.T) {
 }
 
 func TestDisabledStageListensToNothing(t *testing.T) {
-	b := newBus(t)
-	env := surroundings(t, slog.New(slog.DiscardHandler))
-	env.Config.LSL.Enabled = false
-	env.Config.Cameras = []config.Camera{{Name: "cam"}}
-	stop := b.start(env)
+	cfg := configured(t)
+	cfg.LSL.Enabled = false
+	cfg.Cameras = []config.Camera{{Name: "cam"}}
+	env, stop := stagetest.NewBus(t).Run(stage.LSLOut, cfg, Run)
 	if n := env.Bus.NumSubscriptions(); n != 0 {
 		t.Errorf("%d subscriptions", n)
 	}
@@ -221,7 +148,7 @@ func TestDisabledStageListensToNothing(t *testing.T) {
 
 // A stream that cannot be described would fail again after a restart.
 func TestImpossibleStreamIsPermanent(t *testing.T) {
-	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env := surroundings(t, stagetest.Quiet)
 	env.Config.LSL.SessionID = "it's mine"
 	env.Config.Cameras = []config.Camera{{Name: "cam"}}
 	if err := Run(t.Context(), env); !errors.Is(err, stage.ErrPermanent) || !errors.Is(err, lsl.ErrInvalidInfo) {
@@ -231,7 +158,7 @@ func TestImpossibleStreamIsPermanent(t *testing.T) {
 
 // When the outlets are behind, the oldest frame of the same camera makes room; its account is closed already.
 func TestFullQueueDropsTheOldest(t *testing.T) {
-	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env := surroundings(t, stagetest.Quiet)
 	o := &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), cameras: map[string]*cameraStreams{}}
 	for seq := range uint64(maxQueue + 2) {
 		m := tracks(seq)

@@ -11,19 +11,26 @@ import (
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 	"facetrack/lsl"
 )
 
-// surroundings have streams that nobody but this test finds.
-func surroundings(t *testing.T, log *slog.Logger) *stage.Env {
+// configured makes streams that nobody but this test finds.
+func configured(t *testing.T) config.Config {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Rig = "lab"
+	cfg.Rig = stagetest.Rig
 	cfg.LSL.LoopbackOnly, cfg.LSL.SessionID = true, strings.ReplaceAll(t.Name(), "/", "-")
 	cfg.Landmarks.Model = "some-model"
-	return &stage.Env{Name: stage.LSLOut, Config: cfg, Telemetry: telemetry.New(stage.LSLOut), Log: log, Ready: func() {}}
+	return cfg
+}
+
+// surroundings have no server.
+func surroundings(t *testing.T, log *slog.Logger) *stage.Env {
+	t.Helper()
+	return &stage.Env{Name: stage.LSLOut, Config: configured(t), Telemetry: telemetry.New(stage.LSLOut), Log: log, Ready: func() {}}
 }
 
 func streamsOf(t *testing.T, env *stage.Env) *cameraStreams {
@@ -110,7 +117,7 @@ func TestSampleWithoutBlendshapes(t *testing.T) {
 }
 
 func TestStreamSaysWhatItIs(t *testing.T) {
-	s := streamsOf(t, surroundings(t, slog.New(slog.DiscardHandler)))
+	s := streamsOf(t, surroundings(t, stagetest.Quiet))
 	o, err := s.open(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +163,7 @@ func TestStreamsAreLimited(t *testing.T) {
 
 // Every stream of a camera gets one sample a frame, at the frame's capture instant.
 func TestEveryFrameIsASampleOfEveryStream(t *testing.T) {
-	env := surroundings(t, slog.New(slog.DiscardHandler))
+	env := surroundings(t, stagetest.Quiet)
 	env.Config.LSL.MaxStreams = 2
 	o := &output{env: env, cameras: map[string]*cameraStreams{}}
 	t.Cleanup(func() { _ = o.close() })

@@ -6,10 +6,7 @@ import (
 )
 
 func observation(l ipc.Landmarks) track.Observation {
-	obs := track.Observation{TimeNS: l.CaptureNS, Width: l.Width, Height: l.Height}
-	if l.MediaNS != 0 { // recorded material may be read faster or slower than it was recorded
-		obs.TimeNS = l.MediaNS
-	}
+	obs := track.Observation{TimeNS: l.TimeNS(), Width: l.Width, Height: l.Height}
 	for _, f := range l.Faces {
 		obs.Faces = append(obs.Faces, track.Face{
 			Box: pointsBox(f.Points), Presence: f.Presence, Points: f.Points, Blendshapes: f.Blendshapes, Appearance: f.Appearance,

@@ -1,4 +1,7 @@
 // Package tracker is the stage that gives faces lasting identities, smooths them and fits their head poses.
+//
+// It keeps what it knows about the people of each camera in the rig's bucket, so that a tracker that is started again
+// goes on with the same identities.
 package tracker
 
 import (
@@ -27,7 +30,7 @@ type tracker struct {
 	acks    *ipc.Acker
 	options track.Options
 	pool    *queue.Pool[ipc.Landmarks]
-	cameras []map[string]*track.Tracker // one map a worker, touched by that worker alone
+	cameras []map[string]*camera // one map a worker, touched by that worker alone
 }
 
 // Run is the stage's main function.
@@ -43,7 +46,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 		pool: queue.NewPool[ipc.Landmarks](env.Config.WorkerCount(), maxQueue),
 	}
 	for range t.pool.Workers() {
-		t.cameras = append(t.cameras, map[string]*track.Tracker{})
+		t.cameras = append(t.cameras, map[string]*camera{})
 	}
 	defer func() { _ = t.acks.Close() }()
 	if _, err := env.Subscribe(ipc.KindLandmarks, t.receive); err != nil {
@@ -52,7 +55,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	env.Ready()
 	var workers sync.WaitGroup
 	for w := range t.cameras {
-		workers.Go(func() { t.pool.Run(ctx, w, func(l ipc.Landmarks) { t.frame(w, l) }) })
+		workers.Go(func() { t.pool.Run(ctx, w, func(l ipc.Landmarks) { t.frame(ctx, w, l) }) })
 	}
 	workers.Wait()
 	return nil
@@ -70,9 +73,11 @@ func (t *tracker) receive(data []byte) {
 }
 
 // frame tracks the faces of one frame and publishes them.
-func (t *tracker) frame(worker int, l ipc.Landmarks) {
+func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	begin := clock.Now()
-	result := t.camera(worker, l.Camera).Update(observation(l))
+	c := t.camera(ctx, worker, &l.Frame)
+	result := c.people.Update(observation(l))
+	c.remember(&l.Frame, len(result.Born) > 0) // before anybody hears of a new number
 	out := ipc.Tracks{Frame: l.Frame, Topology: l.Topology, Faces: []ipc.TrackedFace{}, Lost: result.Lost}
 	for _, f := range result.Faces {
 		out.Faces = append(out.Faces, trackedFace(f, t.env.Config.Tracker.KeepRaw))
@@ -86,18 +91,19 @@ func (t *tracker) frame(worker int, l ipc.Landmarks) {
 	t.env.Telemetry.Frame(l.Camera, len(out.Faces), clock.Since(begin), clock.Since(l.CaptureNS))
 }
 
-func (t *tracker) camera(worker int, name string) *track.Tracker {
+// camera returns the state of f's camera; on its first frame, what the tracker before this one has left.
+func (t *tracker) camera(ctx context.Context, worker int, f *ipc.Frame) *camera {
 	cameras := t.cameras[worker]
-	if cameras[name] == nil {
+	if cameras[f.Camera] == nil {
 		options := t.options
 		for _, c := range t.env.Config.Cameras {
-			if c.Name == name {
+			if c.Name == f.Camera {
 				options.HFOVDegrees = c.HFOV
 			}
 		}
-		cameras[name] = track.New(options)
+		cameras[f.Camera] = openCamera(ctx, t.env, options, f)
 	}
-	return cameras[name]
+	return cameras[f.Camera]
 }
 
 func trackOptions(c config.Tracker) track.Options {

@@ -1,128 +1,43 @@
 package tracker
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"reflect"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/testmodels"
 	"facetrack/ipc"
 )
 
-// deadline is how long anything may take on a busy machine before a test gives up.
-const deadline = 60 * time.Second
-
-var quiet = slog.New(slog.DiscardHandler)
-
 // rig is a running tracker stage and somebody who listens to it.
 type rig struct {
-	t    *testing.T
-	url  string
+	*stagetest.Bus
 	cfg  config.Config
-	nc   *ipc.Conn
 	env  *stage.Env
-	out  chan ipc.Tracks
-	acks chan ipc.Ack
+	stop func() error
+	out  <-chan ipc.Tracks
+	acks <-chan ipc.Ack
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
+	b := stagetest.NewBus(t)
+	return &rig{
+		Bus: b, cfg: b.Config(),
+		out:  stagetest.Hear(b, ipc.KindTracks, ipc.DecodeTracks),
+		acks: stagetest.Hear(b, ipc.KindAck, ipc.DecodeAck),
 	}
-	s.Start()
-	if !s.ReadyForConnections(deadline) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	files, err := testmodels.Write(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, url: s.ClientURL(), cfg: config.Default(), out: make(chan ipc.Tracks, 256), acks: make(chan ipc.Ack, 256)}
-	r.cfg.Rig, r.cfg.Landmarks.Model, r.cfg.Infer.Workers = "lab", files.Landmarks, 2
-	r.nc = r.connect()
-	hear(r, ipc.KindTracks, ipc.DecodeTracks, r.out)
-	hear(r, ipc.KindAck, ipc.DecodeAck, r.acks)
-	return r
-}
-
-func hear[M any](r *rig, kind ipc.Kind, decode func([]byte) (M, error), into chan M) {
-	r.t.Helper()
-	_, err := r.nc.Subscribe(ipc.AllCameras("lab", kind), func(m *nats.Msg) {
-		v, err := decode(m.Data)
-		if err != nil {
-			r.t.Errorf("%s: %v", m.Subject, err)
-		}
-		into <- v
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.nc.Flush(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *rig) connect() *ipc.Conn {
-	r.t.Helper()
-	nc, err := ipc.Connect(r.url, r.t.Name(), quiet, nats.Timeout(deadline))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = nc.Close() })
-	return nc
 }
 
 // start runs the stage until the test ends.
 func (r *rig) start() {
-	r.t.Helper()
-	nc := r.connect()
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	r.env = &stage.Env{
-		Name: stage.Tracker, Config: r.cfg, Bus: nc.Conn, Out: ipc.NewPublisher(nc.Conn), Telemetry: telemetry.New(stage.Tracker),
-		Drops: ipc.NewDrops(nc.Conn, "lab", stage.Tracker, quiet), Log: quiet, Ready: func() { close(ready) },
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- Run(ctx, r.env) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		r.t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() {
-		cancel()
-		if err := next(r.t, ended); err != nil {
-			r.t.Errorf("the stage ends with %v", err)
-		}
-		_ = r.env.Drops.Close()
-	})
-}
-
-func next[M any](t *testing.T, from chan M) M {
-	t.Helper()
-	select {
-	case m := <-from:
-		return m
-	case <-time.After(deadline):
-		var m M
-		t.Fatalf("no %T came", m)
-		return m
-	}
+	r.T.Helper()
+	r.env, r.stop = r.Run(stage.Tracker, r.cfg, Run)
 }
 
 // frame n of a camera, 30 a second.
@@ -144,12 +59,10 @@ func face(cx, cy float64) ipc.FaceLandmarks {
 }
 
 func (r *rig) send(f ipc.Frame, faces ...ipc.FaceLandmarks) ipc.Tracks {
-	r.t.Helper()
+	r.T.Helper()
 	m := ipc.Landmarks{Frame: f, Topology: "mediapipe-478", Faces: faces}
-	if err := ipc.NewPublisher(r.nc.Conn).Publish(ipc.Subject("lab", f.Camera, ipc.KindLandmarks), &m); err != nil {
-		r.t.Fatal(err)
-	}
-	return next(r.t, r.out)
+	r.Publish(f.Camera, ipc.KindLandmarks, &m)
+	return stagetest.Next(r.T, r.out)
 }
 
 // A new face becomes somebody with its third frame, keeps its number, and its loss is told once.
@@ -178,6 +91,9 @@ func TestTracksOfAFace(t *testing.T) {
 	}
 	if got = r.send(frame("cam", 7)); len(got.Lost) != 0 {
 		t.Errorf("lost twice: %v", got.Lost)
+	}
+	if err := r.stop(); err != nil { // a frame is counted after it was sent
+		t.Error(err)
 	}
 	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Frames != 8 || c.Faces != 4 {
 		t.Errorf("telemetry %+v", c)
@@ -233,7 +149,7 @@ func TestAcknowledgements(t *testing.T) {
 		r.send(f, face(320, 240))
 	}
 	for _, want := range []uint64{1, 3} {
-		if a := next(t, r.acks); a.Camera != "cam" || a.Seq != want {
+		if a := stagetest.Next(t, r.acks); a.Camera != "cam" || a.Seq != want {
 			t.Errorf("ack %+v, want of frame %d", a, want)
 		}
 	}
@@ -271,7 +187,7 @@ func TestRecordingsAreTrackedInTheirOwnTime(t *testing.T) {
 func TestGarbageOnTheBusIsIgnored(t *testing.T) {
 	r := newRig(t)
 	r.start()
-	if err := r.nc.Publish(ipc.Subject("lab", "cam", ipc.KindLandmarks), []byte(`{"camera":`)); err != nil {
+	if err := r.NC.Publish(ipc.Subject("lab", "cam", ipc.KindLandmarks), []byte(`{"camera":`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.send(frame("cam", 0)); got.Seq != 0 {
@@ -282,7 +198,7 @@ func TestGarbageOnTheBusIsIgnored(t *testing.T) {
 func TestStageWithoutItsModelIsPermanent(t *testing.T) {
 	cfg := config.Default()
 	cfg.Landmarks.Model = "./none.task"
-	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Tracker), Log: quiet})
+	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Tracker), Log: stagetest.Quiet})
 	if !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)
 	}

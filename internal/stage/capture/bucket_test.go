@@ -1,0 +1,36 @@
+package capture
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"facetrack/gpuring"
+	"facetrack/internal/stage/stagetest"
+	"facetrack/ipc"
+)
+
+// People find in the rig's bucket which ring a camera has, and whether it is still there.
+func TestBucketKnowsTheRing(t *testing.T) {
+	r := newRigOn(stagetest.NewBus(t, stagetest.JetStream(t.TempDir())))
+	js, err := jetstream.New(r.env.Bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.env.Bucket, err = ipc.OpenBucket(t.Context(), js, stagetest.Rig); err != nil {
+		t.Fatal(err)
+	}
+	c := r.camera(drawn("synthetic:faces=0,size=160x120,format=NV12", "max"))
+	id, want := c.ring.ID(), gpuring.Geometry{Width: 160, Height: 120, Format: gpuring.NV12, Slots: 4}
+	for _, open := range []bool{true, false} {
+		if !open {
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := r.env.Bucket.Ring(t.Context(), "cam0")
+		if err != nil || got.Camera != "cam0" || got.Ring != id || got.Geometry != want || got.Open != open {
+			t.Errorf("open %v: %+v, %v", open, got, err)
+		}
+	}
+}
