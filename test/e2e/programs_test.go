@@ -1,0 +1,72 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"facetrack/internal/stage"
+)
+
+// The five programs, started one by one as a service manager does, against a server that already runs. One of them
+// sees another /dev/shm, as on another machine: its pixels come over NATS, and it says why.
+func TestProgramsOneByOne(t *testing.T) {
+	r := prepare(t)
+	s := startServer(t, freePort(t), r.path("store"))
+	defer s.Shutdown()
+	r.url, r.exited = s.ClientURL(), nil // no facetrack up here
+	camera := "cameras: [{name: cam0, source: \"synthetic:faces=1,fps=30\"}]\n"
+	here := r.write("here.yaml", read(t, r.config(camera+"rig: "+r.name+"\n")))
+	elsewhere := r.write("elsewhere.yaml", read(t, r.config(camera+fmt.Sprintf("rig: %s\nring: {dir: %q}\n", r.name, t.TempDir()))))
+	var programs []*exec.Cmd
+	for _, name := range []string{stage.LSLOut, stage.Tracker, stage.Landmarks, stage.Detect, stage.Capture} {
+		config := here
+		if name == stage.Landmarks {
+			config = elsewhere
+		}
+		cmd := exec.Command(filepath.Join(filepath.Dir(program), name), "--nats", r.url, "--config", config, "--log-level", "warn") //nolint:gosec // the programs under test
+		cmd.Stdout, cmd.Stderr = r.stderr, r.stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, cmd)
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+	}
+	r.eventually("frames come to the last stage", func() bool { return r.status()[stage.LSLOut].Cameras["cam0"].Frames > 20 })
+	all := r.status()
+	if link := all[stage.Detect].Cameras["cam0"].Link; link == nil || link.Transport != "shm" {
+		t.Errorf("detect reads by %+v, want shm", link)
+	}
+	link := all[stage.Landmarks].Cameras["cam0"].Link
+	if link == nil || link.Transport != "copy" || !strings.Contains(link.Reason, "shm: ") {
+		t.Errorf("landmarks reads by %+v, want copy and why not shm", link)
+	} else {
+		t.Logf("landmarks: %s (%s)", link.Transport, link.Reason)
+	}
+	if all[stage.Tracker].Cameras["cam0"].Faces == 0 {
+		t.Error("nobody is tracked")
+	}
+	for i := len(programs) - 1; i >= 0; i-- { // capture first
+		if err := programs[i].Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := programs[i].Wait(); err != nil {
+			t.Errorf("%s: %v\n%s", filepath.Base(programs[i].Path), err, r.stderr)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
