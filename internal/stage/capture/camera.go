@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"facetrack/gpuring"
-	"facetrack/internal/clock"
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
@@ -111,47 +109,6 @@ func permanentSource(err error) error {
 	return err
 }
 
-func (c *camera) openRing() error {
-	cfg := c.env.Config
-	ring, err := gpuring.Create(gpuring.Options{
-		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq,
-		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
-	})
-	if err != nil {
-		return stage.Permanent(err)
-	}
-	if c.pixels == nil {
-		if c.pixels, err = c.env.Dial("facetrack-pixels-" + c.cfg.Name); err != nil {
-			return errors.Join(err, ring.Close())
-		}
-	}
-	server, err := ipc.NewServer(c.pixels.Conn, cfg.Rig, c.cfg.Name, ring, c.env.Log, ipc.ServerOptions{})
-	if err != nil {
-		return errors.Join(err, ring.Close())
-	}
-	c.ring, c.server = ring, server
-	c.env.Telemetry.SetRing(c.cfg.Name, func() any { return ring.Stats() })
-	c.remember(true)
-	return nil
-}
-
-// remember stores the ring's state in the rig's bucket, for people: consumers learn it by attaching.
-func (c *camera) remember(open bool) {
-	if c.env.Bucket == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	host, _ := os.Hostname() // "" when it has none
-	err := c.env.Bucket.PutRing(ctx, ipc.RingState{
-		Camera: c.cfg.Name, Ring: c.ring.ID(), Generation: c.ring.Generation(), Geometry: c.ring.Geometry(),
-		Host: host, PID: os.Getpid(), Open: open, WallNS: clock.Wall(),
-	})
-	if err != nil {
-		c.env.Log.Debug("ring state not stored", "camera", c.cfg.Name, "error", err)
-	}
-}
-
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
 	err := c.closeRing()
@@ -163,16 +120,6 @@ func (c *camera) Close() error {
 		err = errors.Join(err, c.src.Close())
 		c.src = nil
 	}
-	return err
-}
-
-func (c *camera) closeRing() error {
-	if c.ring == nil {
-		return nil
-	}
-	c.remember(false)
-	err := errors.Join(c.server.Close(), c.ring.Close())
-	c.ring, c.server = nil, nil
 	return err
 }
 
@@ -236,76 +183,4 @@ func stopReason(process context.Context) string {
 		return ipc.EndStopped
 	}
 	return "duration is over"
-}
-
-// renewRing makes a ring of the camera's new geometry; consumers attach to it by themselves. Sequence numbers go on.
-func (c *camera) renewRing() error {
-	c.info, c.nextSeq = c.src.Info(), c.ring.Stats().NextSeq
-	if err := c.closeRing(); err != nil {
-		c.env.Log.Warn("old ring did not close", "camera", c.cfg.Name, "error", err)
-	}
-	return c.openRing()
-}
-
-// frame brings the grabbed frame into the ring and announces it, or drops and counts it.
-func (c *camera) frame(at int64) {
-	begin := clock.Now()
-	f := ipc.Frame{
-		Camera: c.cfg.Name, Seq: c.ring.NextSeq(), CaptureNS: at, WallNS: clock.Wall() - (clock.Now() - at),
-		Ring: c.ring.ID(), Width: c.info.Width, Height: c.info.Height, Format: c.info.Format, Ack: true,
-	}
-	if !c.info.Live && c.info.FPS > 0 {
-		f.MediaNS = int64(float64(c.position+1) * 1e9 / c.info.FPS)
-	}
-	c.position++
-	c.lastSeq, c.any = f.Seq, true
-	reason, err := c.publish(&f)
-	c.ring.SetPosition(c.position)
-	if reason != "" {
-		c.env.Log.Debug("frame dropped", "camera", f.Camera, "seq", f.Seq, "reason", reason, "error", err)
-		c.env.Drop(f, reason)
-		return
-	}
-	c.env.Telemetry.Frame(f.Camera, 0, clock.Since(begin), clock.Since(at))
-}
-
-func (c *camera) publish(f *ipc.Frame) (dropReason string, err error) {
-	claim, err := c.ring.Begin()
-	if errors.Is(err, gpuring.ErrNoFreeSlot) {
-		return reasonNoFreeSlot, err
-	}
-	if err != nil {
-		return reasonRing, err
-	}
-	if err := c.src.Retrieve(claim.View().Host); err != nil {
-		claim.Abort()
-		return reasonDecode, err
-	}
-	ticket, err := claim.Publish(f.Seq)
-	if err != nil {
-		return reasonRing, err
-	}
-	f.Slot, f.Generation, f.Stamps.Capture = ticket.Slot, ticket.Generation, clock.Now()
-	c.flight.add(f.Seq)
-	if err := c.env.Publish(f.Camera, ipc.KindFrame, f); err != nil {
-		c.flight.done(f.Seq)
-		return reasonBus, err
-	}
-	return "", nil
-}
-
-// end announces that no more frames come.
-func (c *camera) end(reason string) {
-	c.env.Telemetry.State(c.cfg.Name, "ended: "+reason)
-	if c.any && c.env.Ended != nil {
-		c.env.Ended(c.cfg.Name, c.lastSeq)
-	}
-	c.env.Log.Info("camera ended", "camera", c.cfg.Name, "reason", reason)
-	m := ipc.End{Camera: c.cfg.Name, LastSeq: c.lastSeq, Reason: reason}
-	if !c.any {
-		m.Reason = ipc.EndWithoutFrames
-	}
-	if err := c.env.Publish(c.cfg.Name, ipc.KindEnd, &m); err != nil {
-		c.env.Log.Debug("end of camera not announced", "camera", c.cfg.Name, "error", err)
-	}
 }
