@@ -39,6 +39,7 @@ type RingState struct {
 	Host       string           `json:"host"`
 	PID        int              `json:"pid"`
 	Open       bool             `json:"open"`
+	NextSeq    uint64           `json:"next_seq"`  // where the camera's numbers go on after an orderly end of capture
 	WallNS     int64            `json:"t_wall_ns"` // when this was written, since the Unix epoch
 }
 
@@ -128,12 +129,15 @@ func (b *Bucket) Config(ctx context.Context, into any) (revision uint64, err err
 	return b.Get(ctx, configKey, into)
 }
 
+// ringKey begins the keys under which the rings of cameras are kept, one a camera.
+const ringKey = "ring."
+
 // PutRing stores the state of a camera's ring.
 func (b *Bucket) PutRing(ctx context.Context, s RingState) error {
 	if err := CheckToken("camera", s.Camera); err != nil {
 		return err
 	}
-	_, err := b.Put(ctx, "ring."+s.Camera, s)
+	_, err := b.Put(ctx, ringKey+s.Camera, s)
 	return err
 }
 
@@ -143,6 +147,24 @@ func (b *Bucket) Ring(ctx context.Context, camera string) (RingState, error) {
 	if err := CheckToken("camera", camera); err != nil {
 		return s, err
 	}
-	_, err := b.Get(ctx, "ring."+camera, &s)
+	_, err := b.Get(ctx, ringKey+camera, &s)
 	return s, err
+}
+
+// ClearRun forgets what belongs to one run of the rig: a new one numbers frames from 0 and people from 1.
+func (b *Bucket) ClearRun(ctx context.Context) error {
+	var errs []error
+	for _, all := range []string{identitiesKey + "*", ringKey + "*"} {
+		keys, err := b.kv.ListKeysFiltered(ctx, all)
+		if err != nil {
+			return about("list", all, err)
+		}
+		for key := range keys.Keys() {
+			if err := b.kv.Purge(ctx, key); err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+				errs = append(errs, about("clear", key, err))
+			}
+		}
+		errs = append(errs, about("list", all, ctx.Err())) // the list ends early when ctx does
+	}
+	return errors.Join(errs...)
 }

@@ -3,9 +3,6 @@ package ipc
 import (
 	"context"
 	"encoding/json"
-	"errors"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // identitiesKey begins the keys under which trackers remember their people, one a camera.
@@ -37,20 +34,4 @@ func (b *Bucket) Identities(ctx context.Context, camera string, v any) error {
 	}
 	_, err := b.Get(ctx, identitiesKey+camera, v)
 	return err
-}
-
-// ClearIdentities forgets the people of all cameras: a new run of the rig numbers them from 1.
-func (b *Bucket) ClearIdentities(ctx context.Context) error {
-	const all = identitiesKey + "*"
-	keys, err := b.kv.ListKeysFiltered(ctx, all)
-	if err != nil {
-		return about("list", all, err)
-	}
-	var errs []error
-	for key := range keys.Keys() {
-		if err := b.kv.Purge(ctx, key); err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
-			errs = append(errs, about("clear", key, err))
-		}
-	}
-	return errors.Join(append(errs, about("list", all, ctx.Err()))...) // the list ends early when ctx does
 }

@@ -38,8 +38,11 @@ func TestIdentitiesOfARig(t *testing.T) {
 			t.Errorf("camera %s: %v, %+v", camera, err, got)
 		}
 	}
+	if err := b.PutRing(ctx, ipc.RingState{Camera: "a", NextSeq: 7}); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // there is something to clear, then nothing
-		if err := b.ClearIdentities(ctx); err != nil {
+		if err := b.ClearRun(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,6 +51,9 @@ func TestIdentitiesOfARig(t *testing.T) {
 		if err := b.Identities(ctx, camera, &got); !errors.Is(err, ipc.ErrNoKey) {
 			t.Errorf("camera %s after clearing: %v", camera, err)
 		}
+	}
+	if _, err := b.Ring(ctx, "a"); !errors.Is(err, ipc.ErrNoKey) {
+		t.Errorf("ring after clearing: %v", err)
 	}
 	if _, err := b.Config(ctx, &got); err != nil || got.Last != 9 {
 		t.Errorf("the configuration is gone, too: %v", err)

@@ -113,8 +113,8 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if running, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusEvery); err != nil || len(running) > 0 {
 		return errors.Join(err, fmt.Errorf("rig %q already runs on %s (%d processes answer): choose another name with --rig", r.cfg.Rig, r.url, len(running)))
 	}
-	if err := r.bucket.ClearIdentities(ctx); err != nil {
-		return fmt.Errorf("forget the people of the last run: %w", err)
+	if err := r.bucket.ClearRun(ctx); err != nil {
+		return fmt.Errorf("forget the last run: %w", err)
 	}
 	if _, err := r.bucket.PutConfig(ctx, r.cfg); err != nil {
 		return fmt.Errorf("store the configuration: %w", err)

@@ -121,7 +121,7 @@ func TestKillTheParent(t *testing.T) {
 // SIGTERM of a stage is no order to do without it: it is started again, also capture.
 func TestTerminatedStageIsBack(t *testing.T) {
 	r := prepare(t)
-	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
 	for _, name := range []string{stage.Detect, stage.Capture} {
 		pid := r.status()[name].PID
@@ -133,9 +133,16 @@ func TestTerminatedStageIsBack(t *testing.T) {
 			return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0
 		})
 	}
+	last := r.status()[stage.LSLOut].Cameras["cam0"].Frames
+	r.eventually("frames come to the last stage", func() bool { return r.status()[stage.LSLOut].Cameras["cam0"].Frames > last+10 })
 	r.interrupt()
-	if s := r.mustEnd(); s.Restarts[stage.Detect] != 1 || s.Restarts[stage.Capture] != 1 {
+	s := r.mustEnd()
+	if s.Restarts[stage.Detect] != 1 || s.Restarts[stage.Capture] != 1 {
 		t.Errorf("restarts %v", s.Restarts)
+	}
+	checkRecording(t, r, s.Cameras["cam0"].Tracked)
+	if all := tracks(t, r.path("a.jsonl")); all[len(all)-1].Seq+1 < uint64(len(all)) {
+		t.Errorf("numbers began anew: the last of %d frames has number %d", len(all), all[len(all)-1].Seq)
 	}
 }
 

@@ -34,3 +34,26 @@ func TestBucketKnowsTheRing(t *testing.T) {
 		}
 	}
 }
+
+// Capture that was ended in order and started again goes on with the camera's numbers.
+func TestNumbersGoOnAfterAnOrderlyEnd(t *testing.T) {
+	r := newRigOn(stagetest.NewBus(t, stagetest.JetStream(t.TempDir())))
+	js, err := jetstream.New(r.env.Bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.env.Bucket, err = ipc.OpenBucket(t.Context(), js, stagetest.Rig); err != nil {
+		t.Fatal(err)
+	}
+	first := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	for range 5 {
+		first.ring.NextSeq()
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	if n := second.ring.NextSeq(); n != 5 {
+		t.Errorf("the next frame has number %d, want 5", n)
+	}
+}

@@ -26,7 +26,7 @@ type camera struct {
 	flight *flight
 	window int // frames under way at most; 0: capture does not wait
 
-	nextSeq  uint64 // where a ring of another geometry goes on
+	nextSeq  uint64 // where a ring that follows a closed one goes on
 	position int64  // frames grabbed from the source
 	lastSeq  uint64
 	any      bool // at least one frame was captured

@@ -64,6 +64,9 @@ func (c *camera) end(reason string) {
 	c.env.Log.Info("camera ended", "camera", c.cfg.Name, "reason", reason)
 	m := ipc.End{Camera: c.cfg.Name, LastSeq: c.lastSeq, Reason: reason}
 	if !c.any {
+		if reason == ipc.EndStopped {
+			return // it may be back, and no frame has to be accounted for
+		}
 		m.Reason = ipc.EndWithoutFrames
 	}
 	if err := c.env.Publish(c.cfg.Name, ipc.KindEnd, &m); err != nil {

@@ -13,6 +13,7 @@ import (
 
 func (c *camera) openRing() error {
 	cfg := c.env.Config
+	c.recall()
 	ring, err := gpuring.Create(gpuring.Options{
 		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq,
 		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
@@ -35,7 +36,22 @@ func (c *camera) openRing() error {
 	return nil
 }
 
-// remember stores the ring's state in the rig's bucket, for people: consumers learn it by attaching.
+// recall finds out where the camera's numbers go on when capture was ended in order and started again.
+func (c *camera) recall() {
+	if c.env.Bucket == nil || c.nextSeq > 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	switch state, err := c.env.Bucket.Ring(ctx, c.cfg.Name); {
+	case err == nil:
+		c.nextSeq = state.NextSeq
+	case !errors.Is(err, ipc.ErrNoKey):
+		c.env.Log.Warn("the ring before is not known: frames are numbered from 0", "camera", c.cfg.Name, "error", err)
+	}
+}
+
+// remember stores the ring's state in the rig's bucket, for people and for recall: consumers learn it by attaching.
 func (c *camera) remember(open bool) {
 	if c.env.Bucket == nil {
 		return
@@ -45,7 +61,7 @@ func (c *camera) remember(open bool) {
 	host, _ := os.Hostname() // "" when it has none
 	err := c.env.Bucket.PutRing(ctx, ipc.RingState{
 		Camera: c.cfg.Name, Ring: c.ring.ID(), Generation: c.ring.Generation(), Geometry: c.ring.Geometry(),
-		Host: host, PID: os.Getpid(), Open: open, WallNS: clock.Wall(),
+		Host: host, PID: os.Getpid(), Open: open, WallNS: clock.Wall(), NextSeq: c.ring.Stats().NextSeq,
 	})
 	if err != nil {
 		c.env.Log.Debug("ring state not stored", "camera", c.cfg.Name, "error", err)
