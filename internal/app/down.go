@@ -40,6 +40,9 @@ func (r *rig) close() error {
 			errs = append(errs, os.Remove(r.record.Path()))
 		}
 	}
+	if r.claimed && !r.started {
+		errs = append(errs, os.Remove(r.cmd.Summary))
+	}
 	if r.bus != nil {
 		errs = append(errs, r.bus.Close())
 	}

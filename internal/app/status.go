@@ -32,6 +32,9 @@ type StatusCmd struct {
 
 // Run is `facetrack status`.
 func (c *StatusCmd) Run(context.Context) error {
+	if c.Wait < 0 {
+		return fmt.Errorf("--wait=%s: it must not be negative", c.Wait)
+	}
 	nc, err := ipc.Connect(c.NATS, "facetrack-status", newLogger(os.Stderr, "error"))
 	if err != nil {
 		return err

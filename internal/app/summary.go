@@ -92,7 +92,7 @@ func (s Summary) write(path string) error {
 	if err != nil {
 		return err
 	}
-	// Under its name only when complete, and never through a link into another file.
+	// Complete or not at all: it takes the place of the empty file that claimSummary has made.
 	part := path + ".part"
 	if err := os.WriteFile(part, append(data, '\n'), 0o600); err != nil {
 		return err

@@ -146,22 +146,29 @@ func TestSummaryGathers(t *testing.T) {
 	}
 }
 
-func TestSummaryMustBeWritableBeforeTheRun(t *testing.T) {
+func TestSummaryIsClaimedBeforeTheRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.json")
-	if err := checkWritable(path); err != nil {
+	if err := claimSummary(path); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the check leaves a file: %v", err)
+	if err := claimSummary(path); err == nil || !strings.Contains(err.Error(), "left alone") {
+		t.Errorf("claimed twice: %v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink("nowhere.json", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := claimSummary(link); err == nil {
+		t.Error("a link was followed")
 	}
 	old := write(t, "old.json", "precious")
-	if err := checkWritable(old); err != nil {
-		t.Error(err)
+	if err := claimSummary(old); err == nil {
+		t.Error("an existing file was claimed")
 	}
 	if text, _ := os.ReadFile(old); string(text) != "precious" {
-		t.Errorf("the check changed a file: %q", text)
+		t.Errorf("the claim changed a file: %q", text)
 	}
-	if err := checkWritable(filepath.Join(t.TempDir(), "no", "such", "s.json")); err == nil {
+	if err := claimSummary(filepath.Join(t.TempDir(), "no", "such", "s.json")); err == nil {
 		t.Error("a folder that is not there")
 	}
 }

@@ -36,6 +36,7 @@ type rig struct {
 	last        map[string]telemetry.Stats // what each stage said last
 	interrupted bool                       // by the user
 	statusMu    sync.Mutex                 // guards last
+	claimed     bool                       // the summary file is this run's
 	started     bool                       // all stages were ready
 }
 
@@ -65,15 +66,16 @@ func (u *UpCmd) Run(ctx context.Context) error {
 
 // start brings everything up; capture comes last, when all others take part in the flow.
 func (r *rig) start(ctx context.Context) (err error) {
-	if r.cmd.Summary != "" {
-		if err := checkWritable(r.cmd.Summary); err != nil {
-			return err
-		}
-	}
 	if r.cmd.Record != "" {
 		if r.record, err = recorder.Create(r.cmd.Record); err != nil {
 			return err
 		}
+	}
+	if r.cmd.Summary != "" {
+		if err := claimSummary(r.cmd.Summary); err != nil {
+			return err
+		}
+		r.claimed = true
 	}
 	if err := r.connect(ctx); err != nil {
 		return err
@@ -178,16 +180,15 @@ func (r *rig) failed() error {
 	return nil
 }
 
-// checkWritable finds out before the run, not after it, and leaves no empty file.
-func checkWritable(path string) error {
-	_, statErr := os.Stat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // the operator names the file
+// claimSummary makes the file before the run, not after it: what cannot be written shows at once, and an existing
+// file, be it an earlier summary, a recording or a clip, is never overwritten.
+func claimSummary(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("summary %s exists and is left alone: choose another name or move it away", path)
+	}
 	if err != nil {
 		return fmt.Errorf("summary cannot be written: %w", err)
 	}
-	err = f.Close()
-	if errors.Is(statErr, fs.ErrNotExist) {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
+	return f.Close()
 }

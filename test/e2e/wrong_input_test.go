@@ -51,6 +51,15 @@ func TestWrongInput(t *testing.T) {
 		{"recording exists", func(r *rig) []string {
 			return []string{"--config", r.config(""), "--source", "synthetic:", "--record", r.write("old.jsonl", "precious\n")}
 		}, []string{"old.jsonl", "exists"}},
+		{"summary exists", func(r *rig) []string {
+			return []string{"--config", r.config(""), "--source", "synthetic:", "--summary", r.write("old.jsonl", "precious\n")}
+		}, []string{"old.jsonl", "exists"}},
+		{"summary is the recording", func(r *rig) []string {
+			if err := os.Symlink(r.dir, r.path("alias")); err != nil {
+				r.t.Fatal(err)
+			}
+			return []string{"--config", r.config(""), "--source", "synthetic:", "--record", r.path("new.json"), "--summary", r.path("alias/new.json")}
+		}, []string{"new.json", "exists"}},
 		{"unknown model", func(r *rig) []string { return []string{"--source", "synthetic:", "--model", "nonsense"} },
 			[]string{"nonsense", "yunet-320"}},
 		{"no ring folder", func(r *rig) []string {

@@ -163,7 +163,7 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 		case err == nil:
 			c.frame(at)
 		case errors.Is(err, io.EOF):
-			return "end of source", nil
+			return c.endOfSource(), nil
 		case errors.Is(err, source.ErrGeometry):
 			if err := c.renewRing(); err != nil {
 				return "", err
@@ -175,6 +175,15 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 			return "", err
 		}
 	}
+}
+
+// endOfSource tells a recording that was cut off: the decoder of video files cannot tell that from its end. The
+// announced number of frames is an estimate.
+func (c *camera) endOfSource() string {
+	if announced := c.info.Frames; announced > 0 && c.position < int64(announced)*9/10 {
+		return fmt.Sprintf("early end: %d of about %d frames", c.position, announced)
+	}
+	return "end of source"
 }
 
 // stopReason tells a camera whose time is over from a process that was told to stop.

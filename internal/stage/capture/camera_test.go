@@ -365,3 +365,17 @@ func TestSourcesThatCannotOpenArePermanent(t *testing.T) {
 		t.Errorf("a camera that is in use: %v", err)
 	}
 }
+
+// A video file that stops long before its announced length ends, but not as one that is complete.
+func TestEarlyEndIsTold(t *testing.T) {
+	for position, want := range map[int64]string{65: "end of source", 60: "end of source", 25: "early end: 25 of about 66 frames"} {
+		c := &camera{info: source.Info{Frames: 66}, position: position}
+		if got := c.endOfSource(); got != want {
+			t.Errorf("after %d of 66 frames: %q, want %q", position, got, want)
+		}
+	}
+	endless := &camera{info: source.Info{Frames: -1}, position: 3}
+	if got := endless.endOfSource(); got != "end of source" {
+		t.Errorf("unknown length: %q", got)
+	}
+}
