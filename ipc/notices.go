@@ -27,6 +27,9 @@ type Ack struct {
 // EndWithoutFrames is the reason of an End whose LastSeq means nothing: the camera gave no frame at all.
 const EndWithoutFrames = "no frames"
 
+// EndOfSource is the reason of an End after the last frame of recorded material.
+const EndOfSource = "end of source"
+
 // EndCorrupt is the reason of an End because the material is damaged from here on.
 const EndCorrupt = "corrupt"
 

@@ -106,7 +106,7 @@ func TestUpWithThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	cam := s.Cameras["cam0"]
-	if cam.Captured != frames || cam.Tracked != frames || cam.Open != 0 || cam.End != endOfSource || len(cam.Identities) != 1 {
+	if cam.Captured != frames || cam.Tracked != frames || cam.Open != 0 || cam.End != ipc.EndOfSource || len(cam.Identities) != 1 {
 		t.Errorf("captured %d, tracked %d, dropped %v, open %d, identities %v", cam.Captured, cam.Tracked, cam.Dropped, cam.Open, cam.Identities)
 	}
 	if s.Mode != "threads" || s.Backends["detect"] != "reference" || cam.Links["landmarks"].Transport != "shm" || s.Recording.Lines != frames {

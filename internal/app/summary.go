@@ -100,9 +100,6 @@ func (s Summary) write(path string) error {
 	return os.Rename(part, path)
 }
 
-// endOfSource is the end that nobody needs to be told of.
-const endOfSource = "end of source"
-
 // verdict is an error when the run gave nothing, or less than its sources hold.
 func (s Summary) verdict() error {
 	var captured, tracked uint64
@@ -137,7 +134,7 @@ func (s Summary) print(out io.Writer) {
 	_ = w.Flush()
 	for _, name := range names {
 		c := s.Cameras[name]
-		if c.End != "" && c.End != endOfSource {
+		if c.End != "" && c.End != ipc.EndOfSource { // which nobody needs to be told of
 			_, _ = fmt.Fprintf(out, "  %s ended: %s\n", name, c.End)
 		}
 		for _, reason := range c.SortedDrops() {

@@ -16,11 +16,12 @@ import (
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
 	"facetrack/internal/telemetry"
+	"facetrack/ipc"
 )
 
 func finished() Summary {
 	cam := ledger.Summary{
-		Captured: 100, Tracked: 90, Dropped: map[string]uint64{"detect:overwritten": 3, "capture:no-free-slot": 7}, End: endOfSource, FPS: 29.97,
+		Captured: 100, Tracked: 90, Dropped: map[string]uint64{"detect:overwritten": 3, "capture:no-free-slot": 7}, End: ipc.EndOfSource, FPS: 29.97,
 		Identities: map[int]uint64{1: 90, 2: 10},
 		LatencyMS:  ledger.Latency{CaptureToTracks: latency.Percentiles{Mean: 13, P50: 12.34, P95: 20, P99: 30.06, Max: 41}},
 	}

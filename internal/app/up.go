@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -112,8 +111,12 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if r.bucket, err = openBucket(ctx, r.bus.Conn, r.cfg.Rig); err != nil {
 		return err
 	}
-	if running, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusEvery); err != nil || len(running) > 0 {
-		return errors.Join(err, fmt.Errorf("rig %q already runs on %s (%d processes answer): choose another name with --rig", r.cfg.Rig, r.url, len(running)))
+	running, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusEvery)
+	if err != nil {
+		return err
+	}
+	if len(running) > 0 {
+		return fmt.Errorf("rig %q already runs on %s (%d processes answer): choose another name with --rig", r.cfg.Rig, r.url, len(running))
 	}
 	if err := r.bucket.ClearRun(ctx); err != nil {
 		return fmt.Errorf("forget the last run: %w", err)
@@ -183,12 +186,9 @@ func (r *rig) failed() error {
 // claimSummary makes the file before the run, not after it: what cannot be written shows at once, and an existing
 // file, be it an earlier summary, a recording or a clip, is never overwritten.
 func claimSummary(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("summary %s exists and is left alone: choose another name or move it away", path)
-	}
+	f, err := recorder.CreateNew("summary", path)
 	if err != nil {
-		return fmt.Errorf("summary cannot be written: %w", err)
+		return err
 	}
 	return f.Close()
 }

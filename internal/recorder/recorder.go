@@ -38,14 +38,23 @@ type File struct {
 
 // Create makes a new recording. An existing file is never overwritten.
 func Create(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
-	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("recording %s exists and is left alone: choose another name or move it away", path)
-	}
+	f, err := CreateNew("recording", path)
 	if err != nil {
-		return nil, fmt.Errorf("recording cannot be made: %w", err)
+		return nil, err
 	}
 	return start(path, f), nil
+}
+
+// CreateNew makes a file that must not be there yet, nor a link of that name. what names it in errors.
+func CreateNew(what, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s %s exists and is left alone: choose another name or move it away", what, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be made: %w", what, err)
+	}
+	return f, nil
 }
 
 func start(path string, f *os.File) *File {

@@ -12,14 +12,7 @@ import (
 
 // People find in the rig's bucket which ring a camera has, and whether it is still there.
 func TestBucketKnowsTheRing(t *testing.T) {
-	r := newRigOn(stagetest.NewBus(t, stagetest.JetStream(t.TempDir())))
-	js, err := jetstream.New(r.env.Bus)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.env.Bucket, err = ipc.OpenBucket(t.Context(), js, stagetest.Rig); err != nil {
-		t.Fatal(err)
-	}
+	r := newRigWithBucket(t)
 	c := r.camera(drawn("synthetic:faces=0,size=160x120,format=NV12", "max"))
 	id, want := c.ring.ID(), gpuring.Geometry{Width: 160, Height: 120, Format: gpuring.NV12, Slots: 4}
 	for _, open := range []bool{true, false} {
@@ -37,14 +30,7 @@ func TestBucketKnowsTheRing(t *testing.T) {
 
 // Capture that was ended in order and started again goes on with the camera's numbers.
 func TestNumbersGoOnAfterAnOrderlyEnd(t *testing.T) {
-	r := newRigOn(stagetest.NewBus(t, stagetest.JetStream(t.TempDir())))
-	js, err := jetstream.New(r.env.Bus)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.env.Bucket, err = ipc.OpenBucket(t.Context(), js, stagetest.Rig); err != nil {
-		t.Fatal(err)
-	}
+	r := newRigWithBucket(t)
 	first := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
 	for range 5 {
 		first.ring.NextSeq()
@@ -56,4 +42,18 @@ func TestNumbersGoOnAfterAnOrderlyEnd(t *testing.T) {
 	if n := second.ring.NextSeq(); n != 5 {
 		t.Errorf("the next frame has number %d, want 5", n)
 	}
+}
+
+// newRigWithBucket is newRig on a server that keeps state.
+func newRigWithBucket(t *testing.T) *rig {
+	t.Helper()
+	r := newRigOn(stagetest.NewBus(t, stagetest.JetStream(t.TempDir())))
+	js, err := jetstream.New(r.env.Bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.env.Bucket, err = ipc.OpenBucket(t.Context(), js, stagetest.Rig); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -183,7 +183,7 @@ func (c *camera) endOfSource() string {
 	if announced := c.info.Frames; announced > 0 && c.position < int64(announced)*9/10 {
 		return fmt.Sprintf("early end: %d of about %d frames", c.position, announced)
 	}
-	return "end of source"
+	return ipc.EndOfSource
 }
 
 // stopReason tells a camera whose time is over from a process that was told to stop.
