@@ -97,15 +97,6 @@ func (r *reader) expect(seq uint64, present bool, score float32) {
 	}
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(stagetest.Deadline); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func TestStageFollowsTheTracks(t *testing.T) {
 	b := stagetest.NewBus(t)
 	cfg := configured(t)
@@ -121,7 +112,7 @@ func TestStageFollowsTheTracks(t *testing.T) {
 	other := tracks(0, face(1, 0.5)) // not in the configuration: it gets its streams when it shows up
 	other.Camera = "other"
 	b.Publish("other", ipc.KindTracks, &other)
-	eventually(t, "all frames are out", func() bool {
+	b.Eventually("all frames are out", func() bool {
 		s := env.Telemetry.Snapshot().Cameras
 		return s["cam"].Frames == 20 && s["other"].Frames == 1
 	})

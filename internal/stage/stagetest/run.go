@@ -2,6 +2,7 @@ package stagetest
 
 import (
 	"context"
+	"time"
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
@@ -32,6 +33,16 @@ func (b *Bus) Env(name string, cfg config.Config) *stage.Env {
 	return &stage.Env{
 		Name: name, Config: cfg, Bus: nc.Conn, Out: ipc.NewPublisher(nc.Conn), Telemetry: telemetry.New(name),
 		Drops: drops, Dial: b.dial, Log: Quiet, Ready: func() {},
+	}
+}
+
+// Eventually returns once ok does; it fails the test after Deadline.
+func (b *Bus) Eventually(what string, ok func() bool) {
+	b.T.Helper()
+	for end := time.Now().Add(Deadline); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.T.Fatalf("never: %s", what)
+		}
 	}
 }
 
