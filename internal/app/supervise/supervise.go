@@ -26,7 +26,7 @@ var ErrPermanent = errors.New("cannot run")
 const (
 	firstBackoff = 200 * time.Millisecond
 	maxBackoff   = 5 * time.Second
-	stableAfter  = 10 * time.Second
+	stableAfter  = time.Second // ready for so long: its end is not the fault of its start
 	readyTimeout = 30 * time.Second
 )
 
@@ -53,6 +53,7 @@ type Child struct {
 	err      error
 	status   string // what the child last said with STATUS=
 	stop     chan struct{}
+	readyAt  time.Time     // when the process that runs was ready; zero before
 	ready    chan struct{} // closed when the child was ready for the first time
 	done     chan struct{} // closed when the child runs no more and will not be restarted
 	once     sync.Once
@@ -145,12 +146,11 @@ func (c *Child) supervise() {
 	defer close(c.done)
 	backoff := firstBackoff
 	for {
-		begin := time.Now()
 		err := c.runOnce()
 		if c.finished(err) {
 			return
 		}
-		if time.Since(begin) > stableAfter {
+		if c.wasStable() {
 			backoff = firstBackoff
 		}
 		c.log.Warn("process ended and is started again", "reason", err, "status", c.lastStatus(), "after", backoff)
@@ -217,6 +217,15 @@ func (c *Child) runOnce() error {
 	return err
 }
 
+// wasStable tells whether the process that ended had been ready for a while, and forgets it.
+func (c *Child) wasStable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := c.readyAt
+	c.readyAt = time.Time{}
+	return !since.IsZero() && time.Since(since) > stableAfter
+}
+
 // lastStatus is what the child said about its end, and forgets it.
 func (c *Child) lastStatus() string {
 	c.mu.Lock()
@@ -244,6 +253,7 @@ func (c *Child) hear(name, value string) {
 	defer c.mu.Unlock()
 	switch name {
 	case "READY":
+		c.readyAt = time.Now()
 		c.once.Do(func() { close(c.ready) })
 	case "STATUS":
 		c.status = value

@@ -194,3 +194,21 @@ func waitFor(t *testing.T, condition func() bool) {
 		}
 	}
 }
+
+// A process that was ready for a while is started again at once, however often that happens; one that dies young waits longer
+// each time.
+func TestOnlyEarlyDeathsRaiseTheBackoff(t *testing.T) {
+	c := &Child{}
+	if c.wasStable() {
+		t.Error("a process that never was ready counts as stable")
+	}
+	if c.readyAt = time.Now(); c.wasStable() {
+		t.Error("a process that died right after it was ready counts as stable")
+	}
+	if c.readyAt = time.Now().Add(-2 * stableAfter); !c.wasStable() {
+		t.Error("a process that was ready for long does not count as stable")
+	}
+	if c.wasStable() {
+		t.Error("the process before counts for the next one")
+	}
+}
