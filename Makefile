@@ -1,15 +1,22 @@
 # make demo   tracks the faces of a public clip      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
 
-TAGS    := gocv xnnpack
+TAGS    := gocv xnnpack cuda
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X facetrack/internal/version.commit=$(VERSION)
 PROGRAMS := capture detect landmarks tracker lsl-out facetrack
 PACKAGES := ./...
 # The parts where several goroutines or processes share memory; OpenCV is left out, race knows nothing of it.
 RACE    := ./gpuring/... ./ipc/... ./lsl/... ./internal/... ./track/...
+# The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
+CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./gpuring/... ./ipc/... ./internal/stage/... ./test/gpu/...
 
-.PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e fmt clean
+# Tag cuda builds against our own cuda.h and an empty libcuda.a, whether a toolkit is installed or not (internal/cuda/include).
+# What is set here replaces Go's own "-O2 -g".
+export CGO_CFLAGS  := -O2 -g '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
+export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
+
+.PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e kernels fmt clean
 
 all: build
 
@@ -19,6 +26,7 @@ setup:
 build: setup
 	@mkdir -p bin
 	go build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(PROGRAMS))
+	@scripts/check-linkage.sh $(addprefix bin/,$(PROGRAMS))
 
 demo: build
 	@scripts/demo.sh
@@ -31,6 +39,7 @@ test: vet lint unit race fuzz e2e
 vet: setup
 	go vet $(PACKAGES)
 	go vet -tags '$(TAGS)' $(PACKAGES)
+	@scripts/check-cuda-abi.sh
 
 lint: setup bin/golangci-lint
 	bin/golangci-lint run
@@ -39,13 +48,19 @@ bin/golangci-lint: scripts/tools/go.mod
 	@mkdir -p bin
 	cd scripts/tools && go build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# GPU kernels to PTX; needs nvcc 11.8. The PTX is committed, so that building needs no toolkit.
+kernels:
+	@scripts/kernels.sh
+
 # With Go alone, then with the native libraries.
 unit: setup
 	go test $(PACKAGES)
 	go test -tags '$(TAGS)' ./infer/... ./vision/... ./internal/source/... ./internal/models/...
+	go test -tags cuda $(CUDA)
 
 race: setup
 	go test -race $(RACE)
+	go test -race -tags cuda $(CUDA)
 
 # The committed corpora, and a few seconds of new inputs for each target.
 fuzz:

@@ -34,6 +34,9 @@ type command struct {
 	Tickets    []gpuring.Ticket    `json:",omitempty"`
 	N          int                 `json:",omitempty"`
 	Dir        string              `json:",omitempty"`
+	Name       string              `json:",omitempty"`
+	Sync       gpuring.Sync        `json:",omitempty"`
+	Challenge  *[64]byte           `json:",omitempty"`
 }
 
 // answer is what a child reports; which fields are set depends on the command.
@@ -45,15 +48,24 @@ type answer struct {
 	Names      []string            `json:",omitempty"` // of files
 	Torn       bool                `json:",omitempty"` // pixels are not those of the leased frame
 	Tally      *tally              `json:",omitempty"`
+	N          int                 `json:",omitempty"`
+	View       *gpuring.View       `json:",omitempty"`
+	Pixels     []byte              `json:",omitempty"`
+	Text       string              `json:",omitempty"` // of the error
 }
 
 var sentinels = map[string]error{
 	"stale": gpuring.ErrStale, "closed": gpuring.ErrClosed, "revoked": gpuring.ErrRevoked, "full": gpuring.ErrNoFreeSlot,
+	"torn": gpuring.ErrTorn, "zeros": gpuring.ErrZeros, "canary": gpuring.ErrCanary, "released": gpuring.ErrReleased,
+	"readers": gpuring.ErrReadersFull, "device": gpuring.ErrDevice, "not shared": gpuring.ErrNotShared,
 }
 
 func errName(err error) string {
 	if err == nil {
 		return ""
+	}
+	if errors.Is(err, gpuring.ErrClosed) { // whatever else came of it
+		return "closed"
 	}
 	for name, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
@@ -61,6 +73,14 @@ func errName(err error) string {
 		}
 	}
 	return err.Error()
+}
+
+// errNamed is the error that errName named.
+func errNamed(name string) error {
+	if sentinel := sentinels[name]; name == "" || sentinel != nil {
+		return sentinel
+	}
+	return errors.New(name)
 }
 
 // child is a process under test.
@@ -105,7 +125,8 @@ func spawnAs(t *testing.T, faults gpuring.Faults, attributes *syscall.SysProcAtt
 	go func() {
 		defer close(read)
 		defer close(c.answers)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
+		lines := bufio.NewScanner(out)
+		for lines.Buffer(nil, 4<<20); lines.Scan(); {
 			var a answer
 			if json.Unmarshal(lines.Bytes(), &a) != nil {
 				return // cut off by a kill

@@ -25,6 +25,11 @@ func (cl *claim) Publish(seq uint64) (Ticket, error) {
 	if w.closed {
 		return Ticket{}, errors.Join(fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring), cl.end())
 	}
+	if w.staged != nil {
+		if err := w.staged.upload(cl.slot, nextGeneration(cl.odd), seq); err != nil {
+			return Ticket{}, errors.Join(err, cl.giveBack(), cl.end())
+		}
+	}
 	generation, err := w.c.finish(cl.slot, cl.odd, seq, w.c.word(hOrder).Add(1))
 	if err != nil {
 		return Ticket{}, errors.Join(err, cl.end())
@@ -44,8 +49,7 @@ func (cl *claim) Abort() {
 		return
 	}
 	if !w.closed {
-		w.c.word(hAborted).Add(1)
-		if _, err := w.c.finish(cl.slot, cl.odd, 0, 0); err != nil {
+		if err := cl.giveBack(); err != nil {
 			w.log.Error("claim not given back", "slot", cl.slot, "error", err)
 		}
 	}
@@ -54,11 +58,18 @@ func (cl *claim) Abort() {
 	}
 }
 
+// giveBack frees the slot without a frame in it.
+func (cl *claim) giveBack() error {
+	cl.w.c.word(hAborted).Add(1)
+	_, err := cl.w.c.finish(cl.slot, cl.odd, 0, 0)
+	return err
+}
+
 // end closes the pixels after the last claim of a closed writer.
 func (cl *claim) end() error {
 	cl.done = true
 	cl.w.claims--
-	if cl.w.closed && cl.w.claims == 0 {
+	if cl.w.released && cl.w.claims == 0 {
 		return cl.w.pix.Close()
 	}
 	return nil

@@ -22,7 +22,7 @@ func mapControl(f *os.File, slots int) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &control{f: f, m: m, slots: slots, faults: injected}, nil
+	return &control{f: f, m: m, slots: slots, faults: injectedNow()}, nil
 }
 
 func (c *control) word(i int) *atomic.Uint64 { return c.m.Word(i) }

@@ -12,10 +12,17 @@ import (
 	"facetrack/internal/clock"
 )
 
-// Create makes the ring of a camera in host memory. If a writer of the same camera died, the new ring goes on
-// with its sequence numbers and position, as the next ring generation. ErrInUse when a live writer has the
-// camera, ErrNoSpace when the folder's memory does not suffice, ErrOptions for bad options.
-func Create(o Options) (Writer, error) { return create(o, hostMemory) }
+// Create makes the ring of a camera in host memory, and with Options.GPU in device memory too: the Writer is a
+// DeviceWriter then. If a writer of the same camera died, the new ring goes on with its sequence numbers and
+// position, as the next ring generation. ErrInUse when a live writer has the camera, ErrNoSpace when the folder's
+// memory does not suffice, ErrOptions for bad options, ErrDevice when the GPU cannot hold or share the ring: create
+// it without GPU then.
+func Create(o Options) (Writer, error) {
+	if o.GPU != nil {
+		return create(o, stagedMemory)
+	}
+	return create(o, hostMemory)
+}
 
 func create(o Options, mem memory) (Writer, error) {
 	if err := o.complete(); err != nil {
@@ -32,7 +39,7 @@ func create(o Options, mem memory) (Writer, error) {
 }
 
 func explain(err error, o Options, mem memory) error {
-	if err == nil || errors.Is(err, ErrInUse) {
+	if err == nil || errors.Is(err, ErrInUse) || errors.Is(err, ErrDevice) {
 		return err
 	}
 	err, full := shm.Explain(err, o.Dir, mem.shared(o.Geometry)+controlBytes(o.Geometry.Slots))
@@ -71,7 +78,11 @@ func createOnce(o Options, mem memory) (_ Writer, err error) {
 	if err != nil {
 		return nil, errors.Join(err, c.m.Close(), c.f.Close())
 	}
-	return startWriter(d, c, pix, mem.open, o.Logger), nil
+	w := startWriter(d, c, pix, newDepth(o.MinSlots, o.Geometry.Slots, clock.Now), o.Logger)
+	if w.staged != nil {
+		return &deviceWriter{w}, nil
+	}
+	return w, nil
 }
 
 // firstGeneration numbers the ring of a camera that has no predecessor. Wall-clock microseconds keep its id,

@@ -3,6 +3,8 @@ package gpuring
 import (
 	"fmt"
 	"os"
+
+	"facetrack/internal/cuda"
 )
 
 // Descriptor is what a process needs to open a ring; an attach reply carries it as JSON.
@@ -18,6 +20,22 @@ type Descriptor struct {
 	PixelPath    string   `json:"pixel_path"`
 	PixelBytes   int64    `json:"pixel_bytes"`
 	WriterPID    int      `json:"writer_pid"` // in the writer's PID namespace
+
+	Device *DeviceMemory `json:"device,omitempty"` // the same frames in device memory; nil for a ring without a GPU
+}
+
+// DeviceMemory is one allocation of device memory, a multiple of 2 MiB, and what another process needs to import it.
+type DeviceMemory struct {
+	GPU         string        `json:"gpu_uuid"`
+	Memory      cuda.Handle   `json:"memory_handle"`
+	Events      []cuda.Handle `json:"event_handles,omitempty"` // one a slot, then one for the proof; none when they cannot be exported
+	EventsError string        `json:"events_error,omitempty"`  // why not
+	Bytes       int64         `json:"bytes"`
+	First       int64         `json:"first"`  // offset of slot 0
+	Stride      int64         `json:"stride"` // from slot to slot, a multiple of 512
+	Ready       int64         `json:"ready"`  // offset of the ready words: one a slot, one a proof cell, one to try out
+	Proofs      int64         `json:"proofs"` // offset of the proof cells, 64 bytes each
+	PID         int           `json:"pid"`    // of the exporter, in its PID namespace
 }
 
 // describe fills in all but where the pixels are.

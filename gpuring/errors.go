@@ -23,6 +23,15 @@ var (
 	ErrReadersFull = errors.New("gpuring: reader table full")
 	// ErrNoSpace: the ring does not fit into its folder's memory.
 	ErrNoSpace = errors.New("gpuring: not enough shared memory")
+	// ErrTorn: the frame was not, or not yet, in device memory when the work on it began, or that work was not waited
+	// for. Discard the result.
+	ErrTorn = errors.New("gpuring: frame torn")
+	// ErrDevice: the GPU failed; the error wraps the *cuda.Error, if there is one. Use a ring or a reader without it.
+	ErrDevice = errors.New("gpuring: GPU failed")
+	// ErrZeros: the imported memory reads as zeros, as under WSL2.
+	ErrZeros = errors.New("gpuring: imported device memory holds zeros only")
+	// ErrCanary: the imported memory does not hold what the writer wrote there.
+	ErrCanary = errors.New("gpuring: imported device memory is not the writer's")
 	// ErrOptions: an option is out of its range.
 	ErrOptions = errors.New("gpuring: bad option")
 )

@@ -14,9 +14,23 @@ func Inject(f Faults) (restore func()) {
 
 // Stall ends a reader's heartbeat, as if its process hung.
 func Stall(r Reader) {
-	reader := r.(*ringReader)
+	reader, ok := r.(*ringReader)
+	if !ok {
+		reader = r.(*deviceReader).ringReader
+	}
 	reader.mu.Lock()
 	defer reader.mu.Unlock()
 	reader.pulse.stop()
 	reader.pulse = every(time.Hour, func() {})
 }
+
+// Maps reports whether a device reader still has the ring's memory.
+func Maps(r Reader) bool {
+	reader := r.(*deviceReader).ringReader
+	reader.mu.Lock()
+	defer reader.mu.Unlock()
+	return !reader.device.closed
+}
+
+// Poison lets streams go that wait for frames which will not come.
+func Poison(r Reader) { r.(*deviceReader).fences.poison() }

@@ -4,7 +4,7 @@ package gpuring
 // identityWords of the header, so that each can be recognised by itself.
 const (
 	magic  = 0x31676e6972636166 // "facring1", little-endian
-	layout = 1                  // changes with any word below
+	layout = 2                  // changes with any word below
 
 	headerWords   = 64
 	identityWords = 24
@@ -60,6 +60,7 @@ const (
 	rState = 0 // epoch<<2 | readerFree, readerLive or readerRevoked; the epoch counts the owners of the entry
 	rPID   = 1
 	rBeat  = 2 // CLOCK_MONOTONIC ns
+	rMaps  = 3 // 1 while the reader has the device memory imported
 	rName  = 8 // nameWords
 )
 

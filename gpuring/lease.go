@@ -34,18 +34,33 @@ func (l *lease) check() error {
 	return nil
 }
 
+// settle makes the last check. A stream's proof counts only if the slot was still held when it was looked at.
+func (l *lease) settle() error {
+	var torn error
+	if l.view.Fence != nil {
+		torn = l.r.fences.settle(l.view.Fence)
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	return torn
+}
+
 func (l *lease) Release() error {
 	l.r.mu.Lock()
 	defer l.r.mu.Unlock()
 	if l.done {
 		return l.err
 	}
-	l.done, l.err = true, l.check()
+	l.done, l.err = true, l.settle()
 	l.r.leases--
 	if !l.r.closed {
 		l.r.drop(l.slot)
 	} else if l.r.leases == 0 {
-		l.err = errors.Join(l.err, l.r.pix.Close())
+		if l.r.device != nil {
+			l.r.pulse.stop()
+		}
+		l.err = errors.Join(l.err, l.r.end())
 	}
 	return l.err
 }

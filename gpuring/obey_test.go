@@ -21,6 +21,7 @@ type puppet struct {
 	desc   gpuring.Descriptor
 	held   []gpuring.Lease
 	frames []gpuring.Ticket // of held
+	gpu    devicePuppet
 }
 
 func obey() {
@@ -77,7 +78,7 @@ func (p *puppet) do(cmd command) answer {
 	case "list":
 		return list(cmd.Dir)
 	default:
-		return answer{Err: "unknown command " + cmd.Do}
+		return p.doDevice(cmd)
 	}
 	return answer{}
 }

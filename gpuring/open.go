@@ -3,7 +3,6 @@ package gpuring
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"facetrack/gpuring/internal/shm"
@@ -12,11 +11,18 @@ import (
 // Open attaches to the ring that d describes, as a reader with the given name (up to 64 bytes, for people).
 // ErrNotShared: the files are not here or are not that ring, whatever the reason; ErrClosed: its writer has
 // ended; ErrReadersFull: no place is left.
-func Open(d Descriptor, name string) (Reader, error) { return attach(d, name, hostMemory.open) }
+func Open(d Descriptor, name string) (Reader, error) { return orNone(attach(d, name, hostMemory.open)) }
+
+func orNone(r *ringReader, err error) (Reader, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
 
 type opener = func(d Descriptor, id identity) (pixels, error)
 
-func attach(d Descriptor, name string, open opener) (Reader, error) {
+func attach(d Descriptor, name string, open opener) (*ringReader, error) {
 	if err := d.Geometry.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotShared, err)
 	}
@@ -78,8 +84,8 @@ func openAlive(d Descriptor, c *control, id identity, open opener) (pixels, erro
 		return nil, fmt.Errorf("%w: the writer of %s (process %d) has ended", ErrClosed, d.Ring, d.WriterPID)
 	}
 	pix, err := open(d, id)
-	if errors.Is(err, os.ErrNotExist) && c.closedOrDead() { // it ended meanwhile
-		return nil, fmt.Errorf("%w: the writer of %s (process %d) has ended", ErrClosed, d.Ring, d.WriterPID)
+	if err != nil && c.closedOrDead() { // it ended meanwhile
+		return nil, fmt.Errorf("%w: the writer of %s (process %d) has ended: %w", ErrClosed, d.Ring, d.WriterPID, err)
 	}
 	return pix, err
 }

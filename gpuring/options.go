@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"path/filepath"
 	"regexp"
+
+	"facetrack/internal/cuda"
 )
 
 // DefaultDir is where rings live unless Options.Dir names another folder.
@@ -16,8 +18,16 @@ type Options struct {
 	Rig      string // 1 to 32 of A-Z a-z 0-9 _ -
 	Camera   string // 1 to 32 of A-Z a-z 0-9 _ -
 	Geometry Geometry
-	FirstSeq uint64       // the first sequence number, unless the ring goes on with those of a writer that died
-	Logger   *slog.Logger // none: nothing is logged
+	// MinSlots is how deep the ring is at least, 2 to Geometry.Slots; it grows towards Geometry.Slots as readers hold
+	// more, and shrinks again. 0: always Geometry.Slots.
+	MinSlots int
+	// GPU keeps a second copy of each slot in device memory; it must stay open until after Close. nil: host memory only.
+	GPU *cuda.Context `json:"-"`
+	// Fill queues on s what brings frame seq into the device memory at v.Device, without waiting for it. nil: v.Host
+	// is uploaded.
+	Fill     func(s *cuda.Stream, v View, seq uint64) error `json:"-"`
+	FirstSeq uint64                                         // the first sequence number, unless the ring goes on with those of a writer that died
+	Logger   *slog.Logger                                   // none: nothing is logged
 }
 
 var token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
@@ -34,7 +44,16 @@ func (o *Options) complete() error {
 			return fmt.Errorf("%w: %s %q: use 1 to 32 of A-Z a-z 0-9 _ -", ErrOptions, name.what, name.value)
 		}
 	}
-	return o.Geometry.validate()
+	if err := o.Geometry.validate(); err != nil {
+		return err
+	}
+	if o.MinSlots == 0 {
+		o.MinSlots = o.Geometry.Slots
+	}
+	if o.MinSlots < 2 || o.MinSlots > o.Geometry.Slots {
+		return fmt.Errorf("%w: at least %d slots: a ring of up to %d has 2 to %[3]d at least", ErrOptions, o.MinSlots, o.Geometry.Slots)
+	}
+	return nil
 }
 
 // path returns the final name of a file of the ring; suffix is ".ctl" or ".pix". Rigs and cameras may hold

@@ -17,13 +17,25 @@ type ringReader struct {
 	mu     sync.Mutex // orders this process's calls; the writer never takes it
 	c      *control
 	pix    pixels
-	refs   []int // leases of each slot: the bit is set while there is one
-	leases int   // all of them: the pixels stay mapped for them
+	device *devicePixels // pix of a device reader
+	fences *fences       // of a device reader
+	parted parting       // the heartbeat's own
+	refs   []int         // leases of each slot: the bit is set while there is one
+	leases int           // all of them: the pixels stay mapped for them
 	closed bool
+	lost   error // of the heartbeat, for Close to tell
 }
 
 func startReader(d Descriptor, c *control, pix pixels, index int, epoch uint64) *ringReader {
 	r := &ringReader{id: d.Ring, index: index, epoch: epoch, c: c, pix: pix, refs: make([]int, c.slots)}
+	if p, ok := pix.(*devicePixels); ok {
+		r.device, r.fences = p, p.fences
+		r.fences.gone = c.closedOrDead
+		r.fences.bench.watch(r.fences)
+		if p.writer == nil {
+			c.reader(index, rMaps).Store(1)
+		}
+	}
 	r.pulse = every(beatInterval, r.beat)
 	return r
 }
@@ -31,9 +43,28 @@ func startReader(d Descriptor, c *control, pix pixels, index int, epoch uint64) 
 // beat shows that this process lives, and looks whether the writer does.
 func (r *ringReader) beat() {
 	r.c.beat(r.index)
-	if r.c.closedOrDead() {
+	if !r.gone.Load() && r.c.closedOrDead() {
 		r.gone.Store(true)
 	}
+	if r.device != nil && r.gone.Load() && !r.letGo() {
+		r.device.part(&r.parted)
+	}
+}
+
+// letGo gives up the device memory of a ring whose writer has gone, unless it is leased or busy.
+func (r *ringReader) letGo() bool {
+	if !r.mu.TryLock() { // Close holds it while it waits for the heartbeat
+		return false
+	}
+	defer r.mu.Unlock()
+	if r.leases > 0 || r.closed {
+		return false
+	}
+	if err := r.pix.Close(); err != nil && r.lost == nil {
+		r.lost = err
+	}
+	r.c.reader(r.index, rMaps).Store(0)
+	return true
 }
 
 func (r *ringReader) Lease(t Ticket) (Lease, error) {
@@ -55,12 +86,20 @@ func (r *ringReader) Lease(t Ticket) (Lease, error) {
 		return nil, err
 	}
 	r.leases++
-	return &lease{r: r, slot: t.Slot, view: r.pix.view(t.Slot)}, nil
+	l := &lease{r: r, slot: t.Slot, view: r.pix.view(t.Slot)}
+	if r.fences != nil {
+		l.view.Fence = r.fences.fence(t.Slot, t.Generation)
+	}
+	return l, nil
 }
 
 // take sets this reader's bit, then makes sure that the bit counts: a reader that was revoked between the two
 // may have set it on a slot that nobody protects.
 func (r *ringReader) take(t Ticket) error {
+	if r.c.faults.NoLeases {
+		r.refs[t.Slot]++
+		return nil
+	}
 	if !r.c.hold(t.Slot, t.Generation, r.index) {
 		return fmt.Errorf("%w: slot %d holds another frame than %d by now", ErrStale, t.Slot, t.Seq)
 	}
@@ -90,12 +129,26 @@ func (r *ringReader) Close() error {
 	}
 	r.closed = true
 	r.pulse.stop()
-	err := errors.Join(r.c.leaveEntry(r.index, r.epoch), r.c.m.Close(), r.c.f.Close())
+	err := errors.Join(r.lost, r.c.leaveEntry(r.index, r.epoch))
 	if r.leases == 0 {
-		err = errors.Join(err, r.pix.Close())
+		err = errors.Join(err, r.end())
+	} else if r.device != nil {
+		r.pulse = every(beatInterval, r.linger)
 	}
 	if err != nil {
 		return fmt.Errorf("close reader of %s: %w", r.id, err)
 	}
 	return nil
+}
+
+// linger sees to the streams of a closed device reader's leases: the writer may die before they come past their fences.
+func (r *ringReader) linger() {
+	if r.c.closedOrDead() {
+		r.device.part(&r.parted)
+	}
+}
+
+// end follows Close, after the last Release.
+func (r *ringReader) end() error {
+	return errors.Join(r.pix.Close(), r.c.m.Close(), r.c.f.Close())
 }

@@ -8,10 +8,13 @@ type Ticket struct {
 	Seq        uint64 `json:"seq"`
 }
 
-// View is where a frame's pixels are; exactly one field is set.
+// View is where a frame's pixels are, rows tight in both places. A reader of Open has Host; a reader of OpenDevice has
+// Device and Fence, and Host as well when it is in the writer's own process. A writer's claim has Host and, in a ring
+// with a GPU, Device.
 type View struct {
 	Host   []byte // Geometry.FrameBytes long; a reader's view is read-only memory
-	Device uint64 // CUDA device address
+	Device uint64 // CUDA device address in this process, for reading only
+	Fence  *Fence // makes a stream wait until the pixels at Device are there; nil without Device, and for a writer
 }
 
 // Writer is the one process that fills a ring. Its methods may be called from several goroutines;
@@ -22,8 +25,8 @@ type Writer interface {
 	// Generation returns the ring's generation, one more than that of a writer that died before.
 	Generation() uint64
 	Geometry() Geometry
-	// Begin claims the free slot that was written longest ago. ErrNoFreeSlot when readers or other claims have
-	// all slots, ErrClosed after Close.
+	// Begin claims the free slot that was written longest ago, among as many as the ring is deep now. ErrNoFreeSlot
+	// when readers, other claims and unfinished uploads have all Geometry.Slots, ErrClosed after Close.
 	Begin() (Claim, error)
 	// NextSeq takes the next gap-free sequence number, from Options.FirstSeq, also for a frame that is then dropped.
 	// A writer that takes over from a dead one goes on with its numbers.
@@ -35,9 +38,10 @@ type Writer interface {
 	Stats() Stats
 	// Descriptor returns what another process needs for Open.
 	Descriptor() Descriptor
-	// AttachLocal makes a reader inside this process.
+	// AttachLocal makes a reader of the frames in host memory inside this process.
 	AttachLocal(identity string) (Reader, error)
 	// Close marks the ring closed (readers get ErrClosed) and unlinks its files; open claims can only be aborted.
+	// With a GPU it waits up to a second for other processes to let go of the device memory.
 	Close() error
 }
 
@@ -45,6 +49,8 @@ type Writer interface {
 type Claim interface {
 	View() View
 	// Publish makes the slot readable as frame seq. ErrReleased when the claim has ended, ErrClosed after Writer.Close.
+	// In a ring with a GPU it queues the upload first and does not wait for it; ErrDevice when that fails: the claim
+	// has ended unpublished then, and its pixels are whole until the next Begin.
 	Publish(seq uint64) (Ticket, error)
 	// Abort gives the slot back unread; its old content is gone. It does nothing when the claim has ended.
 	Abort()
@@ -66,6 +72,8 @@ type Lease interface {
 	// Valid returns nil when the pixels were whole from Lease until now, ErrRevoked when the lease was taken away
 	// (discard any result), ErrClosed after Reader.Close, ErrReleased after Release.
 	Valid() error
-	// Release makes the check of Valid, then gives the slot back. Later calls return the first one's answer.
+	// Release makes the check of Valid, then gives the slot back. Later calls return the first one's answer. Work on the
+	// GPU must have ended before: ErrTorn when a stream that waited for the view's Fence has not come past it, or
+	// came past it without the frame being there (discard any result).
 	Release() error
 }

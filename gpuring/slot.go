@@ -2,13 +2,19 @@ package gpuring
 
 import "fmt"
 
+// choice is what Begin chooses from: the first depth slots, but for those that are busy otherwise.
+type choice struct {
+	depth int
+	busy  func(slot int) bool
+}
+
 // oldestFree returns the free slot that was written longest ago, and its state.
-func (c *control) oldestFree() (slot int, state uint64, found bool) {
+func (c *control) oldestFree(from choice) (slot int, state uint64, found bool) {
 	var oldest uint64
-	for i := range c.slots {
+	for i := range from.depth {
 		s := c.slot(i, sState).Load()
 		held := s&holderMask != 0 && !c.faults.IgnoreHolders
-		if writing := s>>holderBits&1 != 0; held || writing {
+		if writing := s>>holderBits&1 != 0; held || writing || from.busy(i) {
 			continue
 		}
 		if order := c.slot(i, sOrder).Load(); !found || order < oldest {
@@ -18,11 +24,22 @@ func (c *control) oldestFree() (slot int, state uint64, found bool) {
 	return slot, state, found
 }
 
+// taken counts the slots that are not free.
+func (c *control) taken(busy func(slot int) bool) (n int) {
+	for i := range c.slots {
+		s := c.slot(i, sState).Load()
+		if s&holderMask != 0 || s>>holderBits&1 != 0 || busy(i) {
+			n++
+		}
+	}
+	return n
+}
+
 // begin turns a free slot's generation odd. A reader that leases the slot between the look and the exchange
 // costs one more look; the number of looks is bounded, so that readers cannot keep the writer here.
-func (c *control) begin() (slot int, generation uint64, ok bool) {
+func (c *control) begin(from choice) (slot int, generation uint64, ok bool) {
 	for range 2*c.slots + 2 {
-		slot, state, found := c.oldestFree()
+		slot, state, found := c.oldestFree(from)
 		if !found {
 			return 0, 0, false
 		}

@@ -7,8 +7,17 @@ type Stats struct {
 	Slots   int          `json:"slots"`
 	Held    int          `json:"held"`    // slots that a reader holds
 	Writing int          `json:"writing"` // slots that are being written
-	Free    int          `json:"free"`    // the rest
+	Free    int          `json:"free"`    // the rest, unfinished uploads included
 	Readers []ReaderInfo `json:"readers"`
+
+	Depth    int `json:"depth"`     // slots that Begin chooses from now
+	MinSlots int `json:"min_slots"` // the least that Depth may be; Slots is the most
+	PeakHeld int `json:"peak_held"` // most slots at once that were not free, in the last seconds
+
+	DeviceBytes    int64  `json:"device_bytes,omitempty"`    // of device memory; 0 without a GPU
+	Uploads        uint64 `json:"uploads,omitempty"`         // frames queued for device memory
+	UploadPending  int    `json:"upload_pending,omitempty"`  // slots whose upload has not finished: not free for Begin
+	UploadFailures uint64 `json:"upload_failures,omitempty"` // frames whose upload could not be queued
 
 	NextSeq       uint64 `json:"next_seq"`       // the number that NextSeq gives next
 	PublishedNext uint64 `json:"published_next"` // one more than the highest published number; both outlive a dead writer

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"facetrack/gpuring/internal/shm"
 	"facetrack/internal/clock"
@@ -12,21 +13,32 @@ import (
 
 type ringWriter struct {
 	desc   Descriptor
-	open   opener // for AttachLocal
 	log    *slog.Logger
 	reaper *ticking
 
-	mu     sync.Mutex // orders this process's calls; no reader can hold it
-	c      *control
-	pix    pixels
-	claims int // open ones: the pixels stay mapped for them
-	closed bool
+	mu       sync.Mutex // orders this process's calls; no reader can hold it
+	c        *control
+	pix      pixels
+	staged   *stagedPixels // pix of a ring with a GPU
+	depth    *depth
+	claims   int // open ones: the pixels stay mapped for them
+	closed   bool
+	released bool // Close has come to its end: the last claim closes the pixels
 }
 
-func startWriter(d Descriptor, c *control, pix pixels, open opener, log *slog.Logger) *ringWriter {
+func startWriter(d Descriptor, c *control, pix pixels, depth *depth, log *slog.Logger) *ringWriter {
 	log = log.With("ring", d.Ring)
-	return &ringWriter{desc: d, open: open, log: log, reaper: newReaper(c, log), c: c, pix: pix}
+	w := &ringWriter{desc: d, log: log, reaper: newReaper(c, log), c: c, pix: pix, depth: depth}
+	if w.staged, _ = pix.(*stagedPixels); w.staged != nil {
+		announceLocal(d, w.staged)
+	}
+	return w
 }
+
+// deviceWriter is the ringWriter of a ring with a GPU.
+type deviceWriter struct{ *ringWriter }
+
+func (w *deviceWriter) Device() *DeviceMemory { return w.desc.Device }
 
 func (w *ringWriter) ID() string             { return w.desc.Ring }
 func (w *ringWriter) Generation() uint64     { return w.desc.Generation }
@@ -39,13 +51,22 @@ func (w *ringWriter) Begin() (Claim, error) {
 	if w.closed {
 		return nil, fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring)
 	}
-	slot, generation, ok := w.c.begin()
+	slot, generation, ok := w.c.begin(choice{w.depth.now, w.busy})
+	for !ok && w.depth.grow() {
+		slot, generation, ok = w.c.begin(choice{w.depth.now, w.busy})
+	}
+	w.depth.saw(w.c.taken(w.busy))
 	if !ok {
 		w.c.word(hNoFreeSlot).Add(1)
 		return nil, ErrNoFreeSlot
 	}
 	w.claims++
 	return &claim{w: w, slot: slot, odd: generation, view: w.pix.view(slot)}, nil
+}
+
+// busy reports whether a slot is not free although nobody holds it: the GPU still reads it.
+func (w *ringWriter) busy(slot int) bool {
+	return w.staged != nil && !w.c.faults.IgnoreUploads && w.staged.pending(slot)
 }
 
 func (w *ringWriter) NextSeq() uint64 {
@@ -84,6 +105,10 @@ func (w *ringWriter) Stats() Stats {
 	defer w.mu.Unlock()
 	s := w.c.stats()
 	s.Readers = readers
+	w.depth.stats(&s)
+	if w.staged != nil {
+		w.staged.stats(&s)
+	}
 	return s
 }
 
@@ -94,19 +119,28 @@ func (w *ringWriter) AttachLocal(name string) (Reader, error) {
 	if closed {
 		return nil, fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring)
 	}
-	return attach(w.desc, name, w.open)
+	return Open(w.desc, name)
 }
 
 func (w *ringWriter) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.closed {
+		w.mu.Unlock()
 		return nil
 	}
 	w.closed = true
-	w.reaper.stop()
 	w.c.word(hState).Store(ringClosed)
-	err := errors.Join(w.pix.unlink(), unlinkOwn(w.c.f, w.desc.ControlPath), w.c.m.Detach(), w.c.f.Close())
+	err := errors.Join(w.pix.unlink(), unlinkOwn(w.c.f, w.desc.ControlPath))
+	w.mu.Unlock()
+	if w.staged != nil {
+		forgetLocal(w.desc)
+		w.c.awaitImporters()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reaper.stop()
+	err = errors.Join(err, w.c.m.Detach(), w.c.f.Close())
+	w.released = true
 	if w.claims == 0 {
 		err = errors.Join(err, w.pix.Close())
 	}
@@ -114,6 +148,26 @@ func (w *ringWriter) Close() error {
 		return fmt.Errorf("close ring %s: %w", w.desc.Ring, err)
 	}
 	return nil
+}
+
+// farewell is how long other processes have to let go of device memory: ten heartbeats.
+const farewell = time.Second
+
+// awaitImporters returns when no living process has the device memory imported, or when it has had its time.
+func (c *control) awaitImporters() {
+	for end := clock.Now() + int64(farewell); c.imported() && clock.Now() < end; {
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func (c *control) imported() bool {
+	for i := range MaxReaders {
+		status := c.reader(i, rState).Load() & statusMask
+		if status != readerFree && c.reader(i, rMaps).Load() != 0 && !c.ownerGone(readerByte(i)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *control) writerBeat() {

@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -17,6 +18,10 @@ const (
 	Copy    Transport = "copy"     // a copy of each frame over NATS
 )
 
+// CUDA is what the first rung of the ladder is called where capture is in the same process: its device memory is used as
+// it is. Whoever accepts cuda-ipc accepts this.
+const CUDA Transport = "cuda"
+
 // Ladder returns all transports in the order in which they are tried.
 func Ladder() []Transport { return []Transport{CUDAIPC, SHM, Copy} }
 
@@ -25,16 +30,18 @@ const (
 	opAttach = "attach" // describe the ring and what is offered
 	opCopy   = "copy"   // keep a reader for this session, to fetch pixels
 	opPing   = "ping"   // the session lives
+	opProve  = "prove"  // write the challenge into device memory, where the consumer reads it back
 )
 
 // AttachRequest is what a consumer sends on .ring, and on .release when it leaves.
 type AttachRequest struct {
-	Op       string      `json:"op"`
-	Identity string      `json:"identity"` // of the consumer, for people
-	Session  string      `json:"session"`  // unique for the link
-	Host     string      `json:"host"`
-	PID      int         `json:"pid"`
-	Accepts  []Transport `json:"accepts,omitempty"`
+	Op        string      `json:"op"`
+	Identity  string      `json:"identity"` // of the consumer, for people
+	Session   string      `json:"session"`  // unique for the link
+	Host      string      `json:"host"`
+	PID       int         `json:"pid"`
+	Accepts   []Transport `json:"accepts,omitempty"`
+	Challenge string      `json:"challenge,omitempty"` // of a proof: 64 random bytes in hexadecimal digits
 }
 
 // Offer says whether capture offers a transport, and why not.
@@ -46,15 +53,13 @@ type Offer struct {
 
 // AttachReply describes a ring and the ways to its pixels.
 type AttachReply struct {
-	Error        string             `json:"error,omitempty"` // one of the codes of refusal; the text follows
-	Text         string             `json:"text,omitempty"`
-	Ring         gpuring.Descriptor `json:"ring"` // with geometry, generation and capture's process id
-	Transports   []Offer            `json:"transports"`
-	Host         string             `json:"host"` // where capture runs
-	UID          int                `json:"uid"`  // as whom
-	GPU          string             `json:"gpu_uuid,omitempty"`
-	MemoryHandle *Handle            `json:"memory_handle,omitempty"`
-	EventHandles []Handle           `json:"event_handles,omitempty"` // one per slot
+	Error      string             `json:"error,omitempty"` // one of the codes of refusal; the text follows
+	Text       string             `json:"text,omitempty"`
+	Ring       gpuring.Descriptor `json:"ring"` // with geometry, generation, capture's process id, GPU and IPC handles
+	Transports []Offer            `json:"transports"`
+	Host       string             `json:"host"`           // where capture runs
+	UID        int                `json:"uid"`            // as whom
+	Cell       int                `json:"cell,omitempty"` // of a proof: where the challenge was written
 }
 
 // PixelRequest asks on .pixels for one frame; the answer comes in chunks.
@@ -63,8 +68,11 @@ type PixelRequest struct {
 	Ticket  gpuring.Ticket `json:"ticket"`
 }
 
-// maxRequest bounds what is read from a request or a reply of the attach protocol.
+// maxRequest bounds what is read from a request or a reply of the attach protocol. The largest is the reply for a ring of
+// gpuring.MaxSlots slots: a handle of 64 bytes for each, in base64, are 23 KiB.
 const maxRequest = 64 << 10
+
+const challengeBytes = 64
 
 // DecodeAttachRequest reads and checks a request on .ring or .release.
 func DecodeAttachRequest(data []byte) (AttachRequest, error) {
@@ -80,7 +88,22 @@ func DecodeAttachRequest(data []byte) (AttachRequest, error) {
 	case len(r.Accepts) > len(Ladder()):
 		return r, fmt.Errorf("ipc: decode attach request: accepts: %w: at most %d", ErrInvalid, len(Ladder()))
 	}
+	if r.Op == opProve || r.Challenge != "" {
+		if _, err := r.challenge(); err != nil {
+			return r, fmt.Errorf("ipc: decode attach request: %w", err)
+		}
+	}
 	return r, nil
+}
+
+func (r *AttachRequest) challenge() (c [challengeBytes]byte, err error) {
+	if len(r.Challenge) != 2*len(c) {
+		return c, fmt.Errorf("challenge: %w: %d hexadecimal digits expected", ErrInvalid, 2*len(c))
+	}
+	if _, err := hex.Decode(c[:], []byte(r.Challenge)); err != nil {
+		return c, fmt.Errorf("challenge: %w: %w", ErrInvalid, err)
+	}
+	return c, nil
 }
 
 // DecodeAttachReply reads and checks a reply on .ring; one that refuses has only Error and Text.
@@ -99,10 +122,26 @@ func DecodeAttachReply(data []byte) (AttachReply, error) {
 	case g.Width <= 0 || g.Width > MaxSide || g.Height <= 0 || g.Height > MaxSide || !knownFormat(g.Format) ||
 		g.Slots <= 0 || g.Slots > gpuring.MaxSlots:
 		return r, fmt.Errorf("ipc: decode attach reply: ring.geometry: %w: %+v", ErrInvalid, g)
-	case len(r.EventHandles) > gpuring.MaxSlots:
-		return r, fmt.Errorf("ipc: decode attach reply: event_handles: %w: at most %d", ErrInvalid, gpuring.MaxSlots)
+	case r.Cell < 0:
+		return r, fmt.Errorf("ipc: decode attach reply: cell: %w: %d", ErrInvalid, r.Cell)
+	}
+	if err := checkDevice(r.Ring.Device); err != nil {
+		return r, fmt.Errorf("ipc: decode attach reply: ring.device: %w", err)
 	}
 	return r, nil
+}
+
+// checkDevice looks at what this package shows or counts; gpuring checks offsets and sizes when it opens the ring.
+func checkDevice(d *gpuring.DeviceMemory) error {
+	switch {
+	case d == nil:
+		return nil
+	case d.GPU == "" || len(d.GPU) > maxText:
+		return fmt.Errorf("gpu_uuid: %w: 1 to %d bytes expected", ErrInvalid, maxText)
+	case len(d.Events) > gpuring.MaxSlots+1:
+		return fmt.Errorf("event_handles: %w: %d, at most %d", ErrInvalid, len(d.Events), gpuring.MaxSlots+1)
+	}
+	return nil
 }
 
 // DecodePixelRequest reads and checks a request on .pixels.

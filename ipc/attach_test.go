@@ -2,13 +2,13 @@ package ipc_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"facetrack/gpuring"
+	"facetrack/internal/cuda"
 	"facetrack/ipc"
 )
 
@@ -74,12 +74,12 @@ func TestServerRefusesWithReason(t *testing.T) {
 }
 
 func testReply() ipc.AttachReply {
-	handle := ipc.Handle{1, 2, 63: 255}
+	handle := cuda.Handle{1, 2, 63: 255}
 	return ipc.AttachReply{
 		Ring: gpuring.Descriptor{Ring: "lab/cam/1", Rig: "lab", Camera: "cam", Generation: 1, Geometry: geometry, Nonce: "00ff",
-			ControlPath: "/dev/shm/c", PixelPath: "/dev/shm/p", WriterPID: 3},
-		Transports: []ipc.Offer{{Transport: ipc.SHM, Offered: true}}, Host: "h", UID: 1000, GPU: "GPU-1",
-		MemoryHandle: &handle, EventHandles: []ipc.Handle{handle},
+			ControlPath: "/dev/shm/c", PixelPath: "/dev/shm/p", WriterPID: 3,
+			Device: &gpuring.DeviceMemory{GPU: "GPU-1", Memory: handle, Events: []cuda.Handle{handle, handle}, Bytes: 1 << 21, PID: 3}},
+		Transports: []ipc.Offer{{Transport: ipc.SHM, Offered: true}}, Host: "h", UID: 1000, Cell: 2,
 	}
 }
 
@@ -89,18 +89,35 @@ func TestHandlesAreBase64(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "AQIA" + strings.Repeat("A", 80) + "/w=="
-	if !strings.Contains(string(data), `"memory_handle":"`+text+`"`) || !strings.Contains(string(data), `"event_handles":["`+text+`"]`) {
+	if !strings.Contains(string(data), `"memory_handle":"`+text+`"`) || !strings.Contains(string(data), `"event_handles":["`+text+`","`+text+`"]`) {
 		t.Errorf("%s", data)
 	}
 	got, err := ipc.DecodeAttachReply(data)
 	if err != nil || !reflect.DeepEqual(got, testReply()) {
 		t.Errorf("%v: %+v", err, got)
 	}
-	var h ipc.Handle
-	for _, bad := range []string{"", "AQIA", "?" + text[1:]} {
-		if err := h.UnmarshalText([]byte(bad)); !errors.Is(err, ipc.ErrInvalid) {
-			t.Errorf("%q: %v", bad, err)
+	for _, bad := range []string{"AQIA", "?" + text[1:]} {
+		if _, err := ipc.DecodeAttachReply([]byte(strings.ReplaceAll(string(data), text, bad))); err == nil {
+			t.Errorf("the handle %q is taken", bad)
 		}
+	}
+}
+
+// The largest ring's handles must fit into a reply.
+func TestLargestReply(t *testing.T) {
+	r := testReply()
+	r.Ring.Geometry.Slots = gpuring.MaxSlots
+	r.Ring.Device.Events = make([]cuda.Handle, gpuring.MaxSlots+1)
+	for i := range r.Ring.Device.Events {
+		r.Ring.Device.Events[i] = cuda.Handle{0: byte(i), 1: byte(i >> 8), 63: 1}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ipc.DecodeAttachReply(data)
+	if err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("%d bytes: %v", len(data), err)
 	}
 }
 
@@ -126,12 +143,17 @@ func TestAttachDecodersNameTheField(t *testing.T) {
 		{requests, `{"session":"a.b","identity":"a"}`, `session "a.b"`},
 		{requests, `{"session":"a"}`, "identity: invalid value"},
 		{requests, `{"session":"a","identity":"a","accepts":["","","",""]}`, "accepts: invalid value"},
+		{requests, `{"session":"a","identity":"a","op":"prove"}`, "challenge: invalid value"},
+		{requests, `{"session":"a","identity":"a","challenge":"00"}`, "challenge: invalid value"},
+		{requests, `{"session":"a","identity":"a","op":"prove","challenge":"` + strings.Repeat("x", 128) + `"}`, "challenge: invalid value"},
 		{requests, `{"session":"` + strings.Repeat("x", 1<<16) + `"}`, "65550 bytes"},
 		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Ring = long }), "ring: invalid value"},
 		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Geometry.Width = 0 }), "ring.geometry: invalid value"},
 		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Geometry.Format = "RGB" }), "ring.geometry: invalid value"},
 		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Geometry.Slots = 1000 }), "ring.geometry: invalid value"},
-		{replies, reply(func(r *ipc.AttachReply) { r.EventHandles = make([]ipc.Handle, 300) }), "event_handles: invalid value"},
+		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Device.Events = make([]cuda.Handle, 258) }), "event_handles: invalid value"},
+		{replies, reply(func(r *ipc.AttachReply) { r.Ring.Device.GPU = "" }), "gpu_uuid: invalid value"},
+		{replies, reply(func(r *ipc.AttachReply) { r.Cell = -1 }), "cell: invalid value"},
 		{pixels, `{"session":"a","ticket":{"slot":-1}}`, "ticket: invalid value"},
 		{pixels, `{"session":"","ticket":{}}`, `session ""`},
 		{pixels, `{"session":"a","ticket":{"ring":"` + long + `"}}`, "ticket: invalid value"},
@@ -171,7 +193,8 @@ func fuzzAttach[M any](f *testing.F, decode func([]byte) (M, error), seeds ...st
 }
 
 func FuzzDecodeAttachRequest(f *testing.F) {
-	fuzzAttach(f, ipc.DecodeAttachRequest, `{"op":"attach","identity":"detect","session":"none","host":"h","pid":4,"accepts":["cuda-ipc","shm"]}`)
+	fuzzAttach(f, ipc.DecodeAttachRequest, `{"op":"attach","identity":"detect","session":"none","host":"h","pid":4,"accepts":["cuda-ipc","shm"]}`,
+		`{"op":"prove","identity":"detect","session":"none","challenge":"`+strings.Repeat("0aF9", 32)+`"}`)
 }
 
 func FuzzDecodeAttachReply(f *testing.F) {

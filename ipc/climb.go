@@ -36,9 +36,9 @@ func (l *Link) attached(ctx context.Context, ring string) (*attachment, error) {
 	if a, err := l.current(ring); a != nil || err != nil {
 		return a, err
 	}
-	ctx, cancel := l.within(ctx)
+	waiting, cancel := l.within(ctx)
 	defer cancel()
-	if err := l.lock(ctx); err != nil {
+	if err := l.lock(waiting); err != nil {
 		return nil, err
 	}
 	defer l.unlock()
@@ -60,8 +60,17 @@ func (l *Link) attached(ctx context.Context, ring string) (*attachment, error) {
 	return a, nil
 }
 
-// attach asks capture for its ring and opens it, unless it is the one that is open.
+// attach asks capture for its ring and opens it, unless it is the one that is open. A ring that ends under it is no
+// reason for a slower transport: capture is asked once more, and may have a new one.
 func (l *Link) attach(ctx context.Context) (*attachment, error) {
+	a, err := l.attachOnce(ctx, false)
+	if errors.Is(err, gpuring.ErrClosed) && !l.isClosed() {
+		return l.attachOnce(ctx, true)
+	}
+	return a, err
+}
+
+func (l *Link) attachOnce(ctx context.Context, last bool) (*attachment, error) {
 	reply, err := l.request(ctx, opAttach, "none")
 	if err != nil {
 		return nil, fmt.Errorf("ipc: attach to %s: %w", l.camera, err)
@@ -72,30 +81,36 @@ func (l *Link) attach(ctx context.Context) (*attachment, error) {
 	if now != nil && now.nonce == reply.Ring.Nonce {
 		return now, nil
 	}
-	a, attempts, err := l.climb(ctx, reply)
+	a, attempts, err := l.climb(ctx, reply, last)
 	if err != nil {
 		return nil, err
 	}
 	return a, l.adopt(a, attempts)
 }
 
-// climb tries the rungs from the fastest.
-func (l *Link) climb(ctx context.Context, reply *AttachReply) (*attachment, []Attempt, error) {
+// climb tries the rungs from the fastest. A rung that finds the ring ended ends the climb, unless this is the last one.
+func (l *Link) climb(ctx context.Context, reply *AttachReply, last bool) (*attachment, []Attempt, error) {
 	var attempts []Attempt
+	var ended error
 	for _, r := range rungs() {
 		t := r.transport()
 		ch, err := l.try(ctx, r, reply)
 		if err == nil {
-			a := &attachment{channel: ch, ring: reply.Ring.Ring, nonce: reply.Ring.Nonce, transport: t, log: l.log}
+			a := &attachment{channel: ch, reach: ch.reaches(), ring: reply.Ring.Ring, nonce: reply.Ring.Nonce, rung: t, link: l}
 			return a, attempts, nil
 		}
-		switch { // when no other rung helps
-		case errors.Is(err, gpuring.ErrClosed):
-			return nil, nil, fmt.Errorf("%w: it has ended: %s: %w", ErrNoCapture, t, err)
-		case ctx.Err() != nil:
+		if ctx.Err() != nil { // no other rung helps
 			return nil, nil, fmt.Errorf("%w of %s: %s: %w", ErrAttach, l.camera, t, err)
 		}
+		if errors.Is(err, gpuring.ErrClosed) {
+			if ended = fmt.Errorf("%w: it has ended: %s: %w", ErrNoCapture, t, err); !last {
+				break
+			}
+		}
 		attempts = append(attempts, Attempt{Transport: t, Reason: err.Error()})
+	}
+	if ended != nil {
+		return nil, nil, ended
 	}
 	return nil, nil, fmt.Errorf("%w of %s: %s", ErrAttach, l.camera, reasons(attempts))
 }
@@ -105,7 +120,7 @@ func (l *Link) try(ctx context.Context, r rung, reply *AttachReply) (channel, er
 	if len(l.opts.Allow) > 0 && !slices.Contains(l.opts.Allow, t) {
 		return nil, errors.New("not allowed by this process's configuration")
 	}
-	if why := l.broken[t]; why != "" && l.brokenAt == reply.Ring.Nonce {
+	if why := l.marked(t, reply.Ring.Nonce); why != "" {
 		return nil, errors.New(why)
 	}
 	return r.attach(ctx, l, reply)
@@ -127,15 +142,21 @@ func (l *Link) attachRequest(op, session string) *AttachRequest {
 	return &AttachRequest{Op: op, Identity: l.identity, Session: session, Host: l.host, PID: os.Getpid(), Accepts: accepts}
 }
 
-// request asks capture on .ring. ErrNoCapture when nobody is there.
 func (l *Link) request(ctx context.Context, op, session string) (*AttachReply, error) {
+	return l.ask(ctx, l.attachRequest(op, session))
+}
+
+// ask sends a request to capture on .ring. ErrNoCapture when nobody is there.
+func (l *Link) ask(ctx context.Context, r *AttachRequest) (*AttachReply, error) {
 	if !l.nc.IsConnected() {
 		return nil, fmt.Errorf("%w: %w", ErrAttach, nats.ErrDisconnected)
 	}
-	data, err := json.Marshal(l.attachRequest(op, session))
+	data, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := l.within(ctx)
+	defer cancel()
 	answer, err := l.nc.RequestWithContext(ctx, Subject(l.rig, l.camera, KindRing), data)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, fmt.Errorf("%w: start capture for camera %s of rig %s", ErrNoCapture, l.camera, l.rig)

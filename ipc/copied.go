@@ -22,6 +22,9 @@ func (c *copied) View() gpuring.View {
 	return gpuring.View{Host: *c.buf}
 }
 
+// Host implements [Lease].
+func (c *copied) Host() ([]byte, error) { return c.View().Host, nil }
+
 func (c *copied) Valid() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,10 @@
 //
 //	consumer                                     capture
 //	   | -- request .ring {attach} ----------------> |  [Server]
-//	   | <- descriptor, geometry, transports ------- |
+//	   | <- descriptor, geometry, transports ------- |  with CUDA handles, opened once and never per frame
 //	   |    tries cuda-ipc, shm, copy in this order  |
+//	   | -- request .ring {prove, challenge} ------> |  cuda-ipc only: capture writes random bytes into
+//	   | <- cell ----------------------------------- |  device memory, the consumer's GPU reads them back
 //	   | <= .frame {seq, ring, slot, generation} ==> |  every frame
 //	   |    cuda-ipc, shm: leases the slot itself    |
 //	   | -- request .pixels {slot, generation} ----> |  copy only: the server leases the slot,
@@ -16,6 +18,8 @@
 //	   | -- .release ------------------------------> |  copy only: the consumer leaves
 //
 // A link that breaks attaches again by itself, on the next rung when it has to, and [Link.Status] says which
-// transport it uses and why not a faster one. [Drops] and [Acker] account for frames, [Connect] makes the
+// transport it uses and why not a faster one. Where the stages are one process, the first rung uses capture's device
+// memory as it is and is called cuda. Work on the CPU gets a frame's pixels with [Lease.Host], work on the GPU with the
+// address and the fence of its View. [Drops] and [Acker] account for frames, [Connect] makes the
 // connection all processes share, and [OpenBucket] keeps configuration and ring state.
 package ipc

@@ -73,7 +73,9 @@ type fetcher struct {
 	closeErr  error
 }
 
-func (f *fetcher) lease(ctx context.Context, t gpuring.Ticket) (gpuring.Lease, error) {
+func (f *fetcher) reaches() reach { return reach{transport: Copy} }
+
+func (f *fetcher) lease(ctx context.Context, t gpuring.Ticket) (Lease, error) {
 	ctx, cancel := f.link.within(ctx)
 	defer cancel()
 	select {

@@ -17,8 +17,13 @@ import (
 type LinkOptions struct {
 	Dir     string        // where the ring's files are seen here, when not where capture sees them
 	Allow   []Transport   // transports that may be used; all when empty
-	Timeout time.Duration // of attaching, and of one frame's copy; 2 s when zero
+	Timeout time.Duration // of one answer of capture, and of one frame's copy; 2 s when zero
+	Sync    gpuring.Sync  // how to wait for uploads in device memory
+	GPU     string        // that reads device memory: "auto" or "" is capture's, "off" none; else an ordinal or a UUID
 	Logger  *slog.Logger  // none: nothing is logged
+	// Stuck is called when work of this process on the GPU waits for an upload of a writer that was killed and can never
+	// end: only a new process helps.
+	Stuck func(error)
 }
 
 const defaultTimeout = 2 * time.Second
@@ -33,16 +38,16 @@ type Link struct {
 	opts                  LinkOptions
 	log                   *slog.Logger
 
-	attaching chan struct{} // held by the one that attaches; guards the three below
+	attaching chan struct{} // held by the one that attaches; guards the two below
 	asked     string        // the ring of a frame that capture did not have
 	askedAt   time.Time
-	broken    map[Transport]string // why transports failed on the ring with brokenAt's nonce
-	brokenAt  string
 
-	mu     sync.Mutex
-	now    *attachment // nil before the first attach and after a break
-	status LinkStatus
-	closed bool
+	mu       sync.Mutex
+	now      *attachment // nil before the first attach and after a break
+	status   LinkStatus
+	broken   map[Transport]string // why rungs failed on the ring with brokenAt's nonce
+	brokenAt string
+	closed   bool
 }
 
 // NewLink makes the link of a consumer, named identity (1 to 64 bytes, for people), to a camera.
@@ -68,8 +73,8 @@ func NewLink(nc *nats.Conn, rig, camera, identity string, opts LinkOptions) (*Li
 
 // Lease returns the pixels of f, held until Release. ErrStale: the frame is gone, or is of a ring that is not
 // the camera's any more; count it as dropped. ErrNoCapture and ErrAttach: the ring cannot be reached now; the
-// next frame tries again. It waits only to attach or to fetch a copy, each for the link's timeout at most.
-func (l *Link) Lease(ctx context.Context, f Frame) (gpuring.Lease, error) {
+// next frame tries again. It waits only to attach or to fetch a copy; capture has the link's timeout for each answer.
+func (l *Link) Lease(ctx context.Context, f Frame) (Lease, error) {
 	for again := false; ; again = true {
 		a, err := l.attached(ctx, f.Ring)
 		if err != nil {
@@ -79,7 +84,7 @@ func (l *Link) Lease(ctx context.Context, f Frame) (gpuring.Lease, error) {
 		if err == nil {
 			return lease, nil
 		}
-		if !l.abandon(ctx, a, err) || again {
+		if !l.abandon(a, err) || again {
 			return nil, err
 		}
 	}
@@ -91,27 +96,27 @@ func (l *Link) Attach(ctx context.Context) error {
 	return err
 }
 
-// within bounds one attach or one copy by the link's timeout.
+// within bounds one answer of capture by the link's timeout.
 func (l *Link) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, l.opts.Timeout)
 }
 
 // abandon gives the attachment up after err, unless err is about the frame only. It reports whether trying
 // again makes sense.
-func (l *Link) abandon(ctx context.Context, a *attachment, err error) bool {
+func (l *Link) abandon(a *attachment, err error) bool {
 	for _, passing := range []error{gpuring.ErrStale, ErrTransfer, context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, passing) {
 			return false
 		}
 	}
-	if !expected(err) && a.transport != Copy {
-		l.mark(ctx, a, err)
-	}
 	l.mu.Lock()
+	if !expected(err) && a.rung != Copy {
+		l.mark(a, err)
+	}
 	mine := l.now == a
 	if mine {
 		l.now = nil
-		l.status.Transport, l.status.Reason = "", "the link broke: "+err.Error()
+		l.status.detach("the link broke: " + err.Error())
 	}
 	l.mu.Unlock()
 	if mine {
@@ -126,16 +131,22 @@ func expected(err error) bool {
 	return errors.Is(err, gpuring.ErrClosed) || errors.Is(err, gpuring.ErrRevoked)
 }
 
-// mark keeps the transport from being tried again on this ring.
-func (l *Link) mark(ctx context.Context, a *attachment, err error) {
-	if l.lock(ctx) != nil {
-		return
-	}
-	defer l.unlock()
+// mark keeps the rung from being tried again on this ring. The caller holds mu.
+func (l *Link) mark(a *attachment, err error) {
 	if l.brokenAt != a.nonce || l.broken == nil {
 		l.broken, l.brokenAt = map[Transport]string{}, a.nonce
 	}
-	l.broken[a.transport] = "broke on this ring: " + err.Error()
+	l.broken[a.rung] = "broke on this ring: " + err.Error()
+}
+
+// marked returns why the rung is not tried on this ring, "" when it is.
+func (l *Link) marked(t Transport, nonce string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.brokenAt != nonce {
+		return ""
+	}
+	return l.broken[t]
 }
 
 func (l *Link) lock(ctx context.Context) error {
@@ -149,12 +160,18 @@ func (l *Link) lock(ctx context.Context) error {
 
 func (l *Link) unlock() { <-l.attaching }
 
+func (l *Link) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
 // Close gives the ring up; leases that are still out stay good. It is idempotent.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	a := l.now
 	l.now, l.closed = nil, true
-	l.status.Transport, l.status.Reason = "", "closed"
+	l.status.detach("closed")
 	l.mu.Unlock()
 	if a != nil {
 		a.retire()

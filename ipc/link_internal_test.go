@@ -70,7 +70,7 @@ type brokenChannel struct{ channel }
 
 var errBroken = errors.New("mapping lost")
 
-func (brokenChannel) lease(context.Context, gpuring.Ticket) (gpuring.Lease, error) {
+func (brokenChannel) lease(context.Context, gpuring.Ticket) (Lease, error) {
 	return nil, errBroken
 }
 
@@ -101,11 +101,13 @@ func TestBrokenTransportFallsBack(t *testing.T) {
 // closing counts its closes.
 type closing struct{ closed int }
 
-type noLease struct{ gpuring.Lease }
+type noLease struct{ Lease }
 
 func (noLease) Release() error { return nil }
 
-func (*closing) lease(context.Context, gpuring.Ticket) (gpuring.Lease, error) { return noLease{}, nil }
+func (*closing) lease(context.Context, gpuring.Ticket) (Lease, error) { return noLease{}, nil }
+
+func (*closing) reaches() reach { return reach{} }
 
 func (c *closing) Close() error {
 	c.closed++
@@ -114,7 +116,7 @@ func (c *closing) Close() error {
 
 func TestRetiredAttachmentClosesWithItsLastLease(t *testing.T) {
 	ch := &closing{}
-	a := &attachment{channel: ch, log: slog.New(slog.DiscardHandler)}
+	a := &attachment{channel: ch}
 	var held [2]gpuring.Lease
 	for i := range held {
 		var err error

@@ -47,11 +47,7 @@ func (s *Server) stage(reader gpuring.Reader, t gpuring.Ticket) error {
 	if err != nil {
 		return err
 	}
-	pixels := lease.View().Host
-	if pixels == nil {
-		return fmt.Errorf("%w: the pixels are in device memory, which this capture does not copy out", errRefused)
-	}
-	s.staged = append(s.staged[:0], pixels...)
+	s.staged = append(s.staged[:0], lease.View().Host...)
 	return lease.Release()
 }
 

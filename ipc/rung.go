@@ -13,7 +13,8 @@ import (
 
 // channel is an open way to the pixels of one ring.
 type channel interface {
-	lease(ctx context.Context, t gpuring.Ticket) (gpuring.Lease, error)
+	lease(ctx context.Context, t gpuring.Ticket) (Lease, error)
+	reaches() reach
 	Close() error
 }
 
@@ -40,18 +41,6 @@ func (r *AttachReply) offered(t Transport) error {
 	return errors.New("capture does not offer it")
 }
 
-// cudaRung maps device memory. This build has no CUDA, so that it can only say why not.
-type cudaRung struct{}
-
-func (cudaRung) transport() Transport { return CUDAIPC }
-
-func (cudaRung) attach(_ context.Context, _ *Link, reply *AttachReply) (channel, error) {
-	if err := reply.offered(CUDAIPC); err != nil {
-		return nil, err
-	}
-	return nil, errors.New("this consumer was built without CUDA")
-}
-
 // shmRung maps the ring's files.
 type shmRung struct{}
 
@@ -61,16 +50,21 @@ func (shmRung) attach(_ context.Context, l *Link, reply *AttachReply) (channel, 
 	if err := reply.offered(SHM); err != nil {
 		return nil, err
 	}
-	d := reply.Ring
-	if l.opts.Dir != "" {
-		d.ControlPath = filepath.Join(l.opts.Dir, filepath.Base(d.ControlPath))
-		d.PixelPath = filepath.Join(l.opts.Dir, filepath.Base(d.PixelPath))
-	}
+	d := l.located(reply.Ring)
 	reader, err := gpuring.Open(d, l.identity)
 	if err != nil {
 		return nil, whyNotShared(err, l.host, filepath.Dir(d.ControlPath), reply)
 	}
 	return &mapped{reader}, nil
+}
+
+// located is the ring with its files where this process sees them.
+func (l *Link) located(d gpuring.Descriptor) gpuring.Descriptor {
+	if l.opts.Dir != "" {
+		d.ControlPath = filepath.Join(l.opts.Dir, filepath.Base(d.ControlPath))
+		d.PixelPath = filepath.Join(l.opts.Dir, filepath.Base(d.PixelPath))
+	}
+	return d
 }
 
 // whyNotShared puts the likely cause in front of the error.
@@ -91,8 +85,14 @@ func whyNotShared(err error, host, dir string, reply *AttachReply) error {
 // mapped reads a ring in this process's memory.
 type mapped struct{ reader gpuring.Reader }
 
-func (m *mapped) lease(_ context.Context, t gpuring.Ticket) (gpuring.Lease, error) {
-	return m.reader.Lease(t)
+func (m *mapped) reaches() reach { return reach{transport: SHM} }
+
+func (m *mapped) lease(_ context.Context, t gpuring.Ticket) (Lease, error) {
+	l, err := m.reader.Lease(t)
+	if err != nil {
+		return nil, err
+	}
+	return inHost{l}, nil
 }
 
 func (m *mapped) Close() error { return m.reader.Close() }

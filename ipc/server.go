@@ -18,6 +18,7 @@ import (
 // ServerOptions adjust a Server; the zero value is usual.
 type ServerOptions struct {
 	MaxSilence time.Duration // a copying consumer that is silent for longer loses its reader; 2 s when zero
+	NoGPU      string        // why a ring in host memory is not in device memory, for consumers
 }
 
 // DefaultMaxSilence is how long a copying consumer may be silent.
@@ -28,6 +29,8 @@ const DefaultMaxSilence = 2 * time.Second
 type Server struct {
 	nc     *nats.Conn
 	writer gpuring.Writer
+	device gpuring.DeviceWriter // the writer, when its pixels are in device memory; else nil
+	noGPU  string
 	log    *slog.Logger
 	host   string
 	subs   []*nats.Subscription
@@ -59,8 +62,11 @@ func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog
 	if opts.MaxSilence <= 0 {
 		opts.MaxSilence = DefaultMaxSilence
 	}
+	if opts.NoGPU == "" {
+		opts.NoGPU = "the ring is in host memory: capture has no CUDA device"
+	}
 	s := &Server{
-		nc: nc, writer: w, log: logger.With("camera", camera), host: hostname(),
+		nc: nc, writer: w, device: deviceOf(w), noGPU: opts.NoGPU, log: logger.With("camera", camera), host: hostname(),
 		sessions: map[string]*session{}, done: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go s.forget(opts.MaxSilence)
@@ -75,6 +81,13 @@ func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog
 		return nil, errors.Join(fmt.Errorf("ipc: serve camera %s: %w", camera, err), s.Close())
 	}
 	return s, nil
+}
+
+func deviceOf(w gpuring.Writer) gpuring.DeviceWriter {
+	if d, ok := w.(gpuring.DeviceWriter); ok && d.Device() != nil {
+		return d
+	}
+	return nil
 }
 
 func hostname() string {
@@ -115,11 +128,7 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) onRing(m *nats.Msg) {
-	request, err := DecodeAttachRequest(m.Data)
-	if err == nil {
-		err = s.serve(&request)
-	}
-	reply := s.describe(&request)
+	reply, err := s.answer(m.Data)
 	if err != nil {
 		s.refused(err)
 		reply = AttachReply{Error: codeOf(err), Text: err.Error()}
@@ -133,12 +142,42 @@ func (s *Server) onRing(m *nats.Msg) {
 	}
 }
 
+func (s *Server) answer(data []byte) (AttachReply, error) {
+	request, err := DecodeAttachRequest(data)
+	if err != nil {
+		return AttachReply{}, err
+	}
+	if err := s.serve(&request); err != nil {
+		return AttachReply{}, err
+	}
+	reply := s.describe(&request)
+	if request.Op == opProve {
+		reply.Cell, err = s.prove(&request)
+	}
+	return reply, err
+}
+
+// prove writes a consumer's challenge into device memory, on a stream of its own: no frame waits for it.
+func (s *Server) prove(r *AttachRequest) (cell int, err error) {
+	if s.device == nil {
+		return 0, fmt.Errorf("%w: %s", errRefused, s.noGPU)
+	}
+	challenge, err := r.challenge()
+	if err != nil {
+		return 0, err
+	}
+	return s.device.WriteProof(challenge)
+}
+
 // describe makes the answer to an attach request.
 func (s *Server) describe(r *AttachRequest) AttachReply {
 	offers := []Offer{
-		{Transport: CUDAIPC, Reason: "the ring is in host memory: capture has no CUDA device"},
+		{Transport: CUDAIPC, Offered: s.device != nil},
 		{Transport: SHM, Offered: true},
 		{Transport: Copy, Offered: true},
+	}
+	if s.device == nil {
+		offers[0].Reason = s.noGPU
 	}
 	for i := range offers {
 		if o := &offers[i]; o.Offered && !slices.Contains(r.Accepts, o.Transport) {

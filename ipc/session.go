@@ -28,13 +28,15 @@ func (s *Server) serve(r *AttachRequest) error {
 	case opAttach:
 		s.stats.Attaches++
 		return nil
+	case opProve:
+		return nil
 	case opCopy:
 		return s.admit(r)
 	case opPing:
 		_, err := s.known(r.Session)
 		return err
 	}
-	return fmt.Errorf("op: %w: %.32q, attach, copy or ping expected", ErrInvalid, r.Op)
+	return fmt.Errorf("op: %w: %.32q, attach, prove, copy or ping expected", ErrInvalid, r.Op)
 }
 
 // admit makes the reader of a new session. The caller holds mu.

@@ -16,9 +16,11 @@ type Attempt struct {
 // LinkStatus says how a link reaches its ring.
 type LinkStatus struct {
 	Camera     string    `json:"camera"`
-	Transport  Transport `json:"transport"` // empty while there is none
-	Reason     string    `json:"reason"`    // why this transport and no faster one, or why none
-	Attempts   []Attempt `json:"attempts"`  // the faster transports, at the last attach
+	Transport  Transport `json:"transport"`          // empty while there is none
+	Reason     string    `json:"reason"`             // why this transport and no faster one, or why none
+	Attempts   []Attempt `json:"attempts"`           // the faster transports, at the last attach
+	Sync       string    `json:"sync,omitempty"`     // device memory: how uploads are waited for, "events" or "memops"
+	GPU        string    `json:"gpu_uuid,omitempty"` // device memory: the GPU that reads it
 	RingID     string    `json:"ring"`
 	Since      time.Time `json:"since"`      // of the last attach
 	Reattaches int       `json:"reattaches"` // attaches after the first
@@ -47,9 +49,10 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	if !s.Since.IsZero() {
 		s.Reattaches++
 	}
-	s.Transport, s.RingID, s.Attempts, s.Since = a.transport, a.ring, attempts, time.Now()
+	s.Transport, s.Sync, s.GPU = a.transport, string(a.sync), a.gpu
+	s.RingID, s.Attempts, s.Since = a.ring, attempts, time.Now()
 	if s.Reason = reasons(attempts); s.Reason == "" {
-		s.Reason = "the fastest transport"
+		s.Reason = a.praise()
 	}
 	reason := s.Reason
 	l.mu.Unlock()
@@ -60,11 +63,16 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	return nil
 }
 
+// detach notes that there is no attachment, and why.
+func (s *LinkStatus) detach(reason string) {
+	s.Transport, s.Sync, s.GPU, s.Reason = "", "", "", reason
+}
+
 // failed notes why there is no attachment; one that still works is kept.
 func (l *Link) failed(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now == nil && !l.closed {
-		l.status.Transport, l.status.Reason = "", err.Error()
+		l.status.detach(err.Error())
 	}
 }

@@ -22,6 +22,7 @@ type CLI struct {
 	Record  RecordCmd  `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
 	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
+	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
 	Version VersionCmd `cmd:"" help:"Show the version."`
 	Stage   StageCmd   `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"facetrack/internal/app/supervise"
+	"facetrack/internal/fault"
 	"facetrack/internal/models"
 	"facetrack/internal/stage"
 )
@@ -249,5 +250,21 @@ func TestEveryStageHasAMainFunction(t *testing.T) {
 	}
 	if got := oneLine(fmt.Errorf("a\n\tb  c")); got != "a b c" {
 		t.Errorf("one line: %q", got)
+	}
+}
+
+// What fails can be chosen for one stage, in addition to what fails for all.
+func TestFaultsOfAStage(t *testing.T) {
+	t.Cleanup(func() { fault.Plan("") })
+	t.Setenv(fault.Variable, "all=1")
+	t.Setenv(fault.Variable+"_LSL_OUT", "own=2")
+	fault.Plan(os.Getenv(fault.Variable))
+	planFaults(stage.Detect)
+	if fault.Code("all") != 1 || fault.Code("own") != 0 {
+		t.Errorf("in detect: all %q, own %q", fault.At("all"), fault.At("own"))
+	}
+	planFaults(stage.LSLOut)
+	if fault.Code("all") != 1 || fault.Code("own") != 2 {
+		t.Errorf("in lsl-out: all %q, own %q", fault.At("all"), fault.At("own"))
 	}
 }

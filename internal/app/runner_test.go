@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -204,7 +206,6 @@ func TestRecordOfARunningRig(t *testing.T) {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	before := s.NumSubscriptions()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -212,7 +213,10 @@ func TestRecordOfARunningRig(t *testing.T) {
 		go func() {
 			ended <- (&RecordCmd{BusFlags: BusFlags{NATS: s.ClientURL(), Rig: "lab"}, File: path}).Run(ctx)
 		}()
-		eventually(t, "the recorder listens", func() bool { return s.NumSubscriptions() > before })
+		eventually(t, "the recorder listens", func() bool {
+			tracks, err := s.Subsz(&server.SubszOptions{Subscriptions: true, Test: "face.lab.cam.tracks"})
+			return err == nil && len(tracks.Subs) > 0
+		})
 		for seq := range uint64(3) {
 			m := ipc.Tracks{Frame: ipc.Frame{Camera: "cam", Seq: seq, Ring: "r", Width: 2, Height: 2, Format: "BGR"}, Faces: []ipc.TrackedFace{}}
 			if err := ipc.NewPublisher(nc.Conn).Publish("face.lab.cam.tracks", &m); err != nil {

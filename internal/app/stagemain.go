@@ -21,6 +21,7 @@ import (
 
 	"facetrack/internal/app/supervise"
 	"facetrack/internal/config"
+	"facetrack/internal/fault"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/capture"
 	"facetrack/internal/stage/detect"
@@ -63,6 +64,7 @@ func StageMain(name string, args []string) int {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 2
 	}
+	planFaults(name)
 	signal.Ignore(syscall.SIGPIPE) // a parent that is gone reads no log: this process still ends in order
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
@@ -78,6 +80,14 @@ func StageMain(name string, args []string) int {
 		return supervise.ExitConfig
 	}
 	return 1
+}
+
+// planFaults adds the faults of this stage alone to those of all processes: FACETRACK_FAULTS_LSL_OUT for lsl-out.
+func planFaults(name string) {
+	own := fault.Variable + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if list := os.Getenv(own); list != "" {
+		fault.Plan(os.Getenv(fault.Variable) + "," + list)
+	}
 }
 
 // report says why the stage ends, in one line: to the parent if there is one, else to the terminal or journal.

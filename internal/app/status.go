@@ -69,7 +69,7 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 		for _, name := range slices.Sorted(maps.Keys(s.Cameras)) {
 			c := s.Cameras[name]
 			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\n", s.Stage, s.PID, name, c.Frames, c.Faces,
-				total(c.Dropped), c.WorkMS.Mean, c.WorkMS.P99, c.AgeMS.P50, c.AgeMS.P99, how(c))
+				total(c.Dropped), c.WorkMS.Mean, c.WorkMS.P99, c.AgeMS.P50, c.AgeMS.P99, pixelsBy(c))
 		}
 	}
 	_ = w.Flush()
@@ -80,14 +80,4 @@ func total(dropped map[string]uint64) (n uint64) {
 		n += v
 	}
 	return n
-}
-
-func how(c telemetry.CameraStats) string {
-	switch {
-	case c.Link != nil:
-		return fmt.Sprintf("%s (%s)", c.Link.Transport, c.Link.Reason)
-	case c.State != "":
-		return c.State
-	}
-	return "-"
 }

@@ -141,7 +141,7 @@ func (s Summary) print(out io.Writer) {
 			_, _ = fmt.Fprintf(out, "  %s dropped %d: %s\n", name, c.Dropped[reason], reason)
 		}
 		for _, stage := range slices.Sorted(maps.Keys(c.Links)) {
-			_, _ = fmt.Fprintf(out, "  %s → %s: %s (%s)\n", name, stage, c.Links[stage].Transport, c.Links[stage].Reason)
+			_, _ = fmt.Fprintf(out, "  %s → %s: %s\n", name, stage, linkText(c.Links[stage]))
 		}
 	}
 	for _, stage := range slices.Sorted(maps.Keys(s.Restarts)) {

@@ -26,6 +26,8 @@ type UpCmd struct {
 	Model     string        `placeholder:"NAME" help:"Detector model: yunet-320, yunet-640 (small faces), blazeface or a file."`
 	Backend   string        `help:"Inference: auto, cpu or reference."`
 	Transport []string      `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
+	GPU       string        `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
+	Sync      string        `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`
 	NoLSL     bool          `name:"no-lsl" help:"Offer no LSL streams."`
 	Threads   bool          `help:"Run the stages as threads of this process instead of processes."`
 	Quiet     bool          `short:"q" help:"No progress and no summary table."`
@@ -47,6 +49,8 @@ func (u *UpCmd) configuration() (config.Config, error) {
 	set(&cfg.Rig, u.Rig)
 	set(&cfg.Detect.Model, u.Model)
 	set(&cfg.Infer.Backend, u.Backend)
+	set(&cfg.CUDA.GPU, u.GPU)
+	set(&cfg.CUDA.Sync, u.Sync)
 	if len(u.Transport) > 0 {
 		cfg.Ring.Transports = u.Transport
 	}

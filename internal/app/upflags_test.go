@@ -52,13 +52,15 @@ func TestWithoutFlagsTheFileHolds(t *testing.T) {
 func TestFlagsWinOverTheFile(t *testing.T) {
 	path := write(t, "f.yaml", twoCameras)
 	got := mustConfigure(t, "--config", path, "--rig", "lab2", "--listen", "127.0.0.1:6000", "--nats", "nats://bus:4222",
-		"--data-dir", "/data", "--model", "blazeface", "--backend", "cpu", "--transport", "shm", "--transport", "copy", "--no-lsl")
+		"--data-dir", "/data", "--model", "blazeface", "--backend", "cpu", "--transport", "shm", "--transport", "copy", "--no-lsl",
+		"--gpu", "1", "--gpu-sync", "memops")
 	want, err := config.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want.Rig, want.NATS, want.DataDir = "lab2", config.NATS{URL: "nats://bus:4222", Listen: "127.0.0.1:6000"}, "/data"
 	want.Detect.Model, want.Infer.Backend = "blazeface", "cpu"
+	want.CUDA = config.CUDA{GPU: "1", Sync: "memops"}
 	want.Ring.Transports, want.LSL.Enabled = []string{"shm", "copy"}, false
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -119,6 +121,8 @@ func TestWrongConfigurations(t *testing.T) {
 		{[]string{"--source", "a", "--rig", "no spaces"}, "rig is"},
 		{[]string{"--source", "a", "--listen", "nonsense"}, "nats.listen"},
 		{[]string{"--source", "a", "--backend", "abacus"}, "infer.backend"},
+		{[]string{"--source", "a", "--gpu", "big"}, `cuda.gpu is "big"`},
+		{[]string{"--source", "a", "--gpu-sync", "poll"}, `cuda.sync is "poll"`},
 		{[]string{"--source", ""}, "cameras[0].source"},
 	} {
 		if _, err := configured(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -21,21 +21,23 @@ const module = "facetrack/"
 var layers = [][]string{
 	{"cmd/", "test/", "scripts/"},
 	{"internal/app/"},
+	{"internal/doctor/", "internal/ipcbench/"},
 	{"internal/monitor/"},
 	{"internal/stage/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
 	{"ipc/", "vision/", "track/", "lsl/"},
 	{"gpuring/", "infer/"},
-	{"internal/cuda/"},
-	{"internal/clock/", "internal/latency/", "internal/version/"},
+	{"internal/kernels/"},
+	{"internal/cuda/", "internal/nvml/"},
+	{"internal/clock/", "internal/latency/", "internal/version/", "internal/fault/"},
 }
 
 // unsafeAllowed are the packages that may use unsafe or cgo.
-var unsafeAllowed = []string{"gpuring/internal/shm/", "infer/xnnpack/", "internal/cuda/"}
+var unsafeAllowed = []string{"gpuring/internal/shm/", "infer/xnnpack/", "internal/cuda/", "internal/nvml/"}
 
 // forTests are packages that only tests import.
 var forTests = []string{
-	"internal/testutil/", "internal/testmodels/", "internal/modelbuild/", "internal/arch/", "internal/stage/stagetest/", "gpuring/ringtest/",
+	"internal/testutil/", "internal/testmodels/", "internal/modelbuild/", "internal/arch/", "internal/stage/stagetest/", "gpuring/ringtest/", "internal/cuda/cudatest/",
 }
 
 func layer(pkg string) int {

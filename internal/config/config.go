@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // ErrInvalid is wrapped by every error about the content of a configuration.
@@ -19,6 +20,7 @@ type Config struct {
 	NATS      NATS      `yaml:"nats" json:"nats"`
 	Cameras   []Camera  `yaml:"cameras" json:"cameras"`
 	Ring      Ring      `yaml:"ring" json:"ring"`
+	CUDA      CUDA      `yaml:"cuda" json:"cuda"`
 	Infer     Infer     `yaml:"infer" json:"infer"`
 	Detect    Detect    `yaml:"detect" json:"detect"`
 	Landmarks Landmarks `yaml:"landmarks" json:"landmarks"`
@@ -47,10 +49,25 @@ type Camera struct {
 
 // Ring sizes the shared frame ring of each camera.
 type Ring struct {
-	Dir   string `yaml:"dir" json:"dir"`
-	Slots int    `yaml:"slots" json:"slots"`
+	Dir string `yaml:"dir" json:"dir"`
+	// MinSlots are always in use; up to Slots of them are while consumers hold more.
+	MinSlots int `yaml:"min_slots" json:"min_slots"`
+	Slots    int `yaml:"slots" json:"slots"`
 	// Transports are the ways in which pixels may reach a consumer; the fastest possible one is taken.
 	Transports []string `yaml:"transports" json:"transports"`
+}
+
+// CUDA says which GPU holds the rings and how its work is put in order between processes.
+type CUDA struct {
+	// GPU is auto, off, an ordinal or the UUID of a GPU.
+	GPU string `yaml:"gpu" json:"gpu"`
+	// Sync is auto, events or memops.
+	Sync string `yaml:"sync" json:"sync"`
+}
+
+// DeviceRing tells whether the configuration lets pixels be shared in device memory.
+func (c Config) DeviceRing() bool {
+	return c.CUDA.GPU != "off" && slices.Contains(c.Ring.Transports, "cuda-ipc")
 }
 
 // Infer chooses the backend of the networks.
@@ -117,7 +134,8 @@ func Default() Config {
 		Rig:     "lab",
 		DataDir: defaultDataDir(),
 		NATS:    NATS{Listen: "127.0.0.1:4222"},
-		Ring:    Ring{Dir: "/dev/shm", Slots: 8, Transports: []string{"cuda-ipc", "shm", "copy"}},
+		Ring:    Ring{Dir: "/dev/shm", MinSlots: 4, Slots: 8, Transports: []string{"cuda-ipc", "shm", "copy"}},
+		CUDA:    CUDA{GPU: "auto", Sync: "auto"},
 		Infer:   Infer{Backend: "auto", Threads: 1},
 		Detect:  Detect{Model: "yunet-320", Every: 5, ScoreThreshold: 0.6, NMSThreshold: 0.3, MaxFaces: 16, MaxQueue: 6},
 		Landmarks: Landmarks{

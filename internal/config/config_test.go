@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -47,6 +48,14 @@ func TestParseErrorsNameLineAndKey(t *testing.T) {
 		"no source":        {"cameras:\n  - name: a\n", "cameras[0].source"},
 		"pace":             {"cameras:\n  - {source: x, pace: slow}\n", "cameras[0].pace"},
 		"listen":           {"nats:\n  listen: nonsense\n", "nats.listen"},
+		"too few slots":    {"ring:\n  min_slots: 1\n", `line 2: invalid configuration: ring.min_slots is "1"; it must be 2 to 8`},
+		"more than all":    {"ring:\n  slots: 5\n  min_slots: 6\n", `line 3: invalid configuration: ring.min_slots is "6"; it must be 2 to 5`},
+		"no slots":         {"ring:\n  min_slots: 0\n", `line 2: invalid configuration: ring.min_slots is "0"; it must be 2 to 8`},
+		"gpu":              {"cuda:\n  gpu: first\n", `line 2: invalid configuration: cuda.gpu is "first"; it must be auto, off, a number`},
+		"gpu ordinal":      {"cuda:\n  gpu: -1\n", `line 2: invalid configuration: cuda.gpu is "-1"`},
+		"gpu uuid":         {"cuda:\n  gpu: GPU-12345\n", `line 2: invalid configuration: cuda.gpu is "GPU-12345"`},
+		"sync":             {"cuda:\n  sync: poll\n", `line 2: invalid configuration: cuda.sync is "poll"; it must be one of ["auto" "events" "memops"]`},
+		"cuda, wrong key":  {"cuda:\n  gpus: auto\n", `line 2: unknown key "gpus" (did you mean "gpu"?)`},
 		"not a number":     {"tracker:\n  memory_s: .nan\n", "tracker.memory_s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,6 +102,36 @@ func TestUnnamedKeysKeepTheirDefault(t *testing.T) {
 	want.Tracker.Smoothing.Points.Beta = 9
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got %+v\nwant %+v", cfg, want)
+	}
+}
+
+// A number and the word off are values that YAML readers like to take for something else.
+func TestGPU(t *testing.T) {
+	for _, gpu := range []string{"auto", "off", "0", "12", "GPU-0a1b2c3d-0000-1111-2222-0123456789ab", "MIG-0a1b2c3d-0000-1111-2222-0123456789ab"} {
+		cfg, err := Parse("f.yaml", []byte("cuda: {gpu: "+gpu+", sync: memops}\n"))
+		if err != nil || cfg.CUDA != (CUDA{GPU: gpu, Sync: "memops"}) {
+			t.Errorf("%s: got %+v, %v", gpu, cfg.CUDA, err)
+		}
+	}
+}
+
+func TestDeviceRing(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "cuda: {gpu: 1}": true, "cuda: {gpu: off}": false, "ring: {transports: [shm, copy]}": false, "ring: {transports: [cuda-ipc]}": true,
+	} {
+		if cfg, err := Parse("f.yaml", []byte(text)); err != nil || cfg.DeviceRing() != want {
+			t.Errorf("%q: %v, %v; want %v", text, cfg.DeviceRing(), err, want)
+		}
+	}
+}
+
+// Who asks for a small ring need not name its least depth as well.
+func TestSmallRing(t *testing.T) {
+	for slots, want := range map[int]int{2: 2, 3: 3, 4: 4, 9: 4} {
+		cfg, err := Parse("f.yaml", fmt.Appendf(nil, "ring: {slots: %d}\n", slots))
+		if err != nil || cfg.Ring.Slots != slots || cfg.Ring.MinSlots != want {
+			t.Errorf("%d slots: got %+v, %v; want at least %d", slots, cfg.Ring, err, want)
+		}
 	}
 }
 

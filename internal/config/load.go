@@ -35,6 +35,9 @@ func Parse(name string, data []byte) (Config, error) {
 	for i := range cfg.Cameras {
 		fillCamera(&cfg.Cameras[i], i)
 	}
+	if _, named := lineOfKey("ring.min_slots", data); !named {
+		cfg.Ring.MinSlots = max(2, min(cfg.Ring.MinSlots, cfg.Ring.Slots)) // a smaller ring needs one key, not two
+	}
 	if err := cfg.expandHome(); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", name, err)
 	}
@@ -50,15 +53,24 @@ func lineOf(err error, data []byte) string {
 	if !errors.As(err, &value) {
 		return ""
 	}
-	path, err := yaml.PathString("$." + value.Key)
+	line, ok := lineOfKey(value.Key, data)
+	if !ok {
+		return "" // a default
+	}
+	return fmt.Sprintf(" line %d", line)
+}
+
+// lineOfKey finds a key, as cameras[0].pace; false when it does not stand in the file.
+func lineOfKey(key string, data []byte) (line int, ok bool) {
+	path, err := yaml.PathString("$." + key)
 	if err != nil {
-		return ""
+		return 0, false
 	}
 	node, err := path.ReadNode(bytes.NewReader(data))
 	if err != nil {
-		return "" // a default
+		return 0, false
 	}
-	return fmt.Sprintf(" line %d", node.GetToken().Position.Line)
+	return node.GetToken().Position.Line, true
 }
 
 // expandHome puts the user's home folder for a leading ~/ of paths, as a shell does.

@@ -6,7 +6,10 @@ import (
 	"regexp"
 )
 
-var token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+var (
+	token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+	gpu   = regexp.MustCompile(`^(auto|off|[0-9]{1,3}|(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+)
 
 // Validate checks values and ranges. The error names the first wrong key, its value and what is allowed.
 func (c Config) Validate() error {
@@ -21,7 +24,9 @@ func (c Config) Validate() error {
 	}
 	return firstError(
 		between("ring.slots", c.Ring.Slots, 2, 256),
+		between("ring.min_slots", c.Ring.MinSlots, 2, c.Ring.Slots),
 		c.Ring.validateTransports(),
+		c.CUDA.validate(),
 		between("infer.threads", c.Infer.Threads, 0, 256),
 		between("infer.workers", c.Infer.Workers, 0, 64),
 		oneOf("infer.backend", c.Infer.Backend, "auto", "cpu", "reference"),
@@ -82,6 +87,13 @@ func (r Ring) validateTransports() error {
 		}
 	}
 	return nil
+}
+
+func (c CUDA) validate() error {
+	if !gpu.MatchString(c.GPU) {
+		return bad("cuda.gpu", c.GPU, "auto, off, a number as 0, or a UUID as nvidia-smi -L prints it (GPU-…)")
+	}
+	return oneOf("cuda.sync", c.Sync, "auto", "events", "memops")
 }
 
 func (o OneEuro) validate(name string) error {

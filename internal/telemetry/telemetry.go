@@ -34,6 +34,8 @@ type camera struct {
 type Link struct {
 	Transport string    `json:"transport"`
 	Reason    string    `json:"reason"`
+	Sync      string    `json:"sync,omitempty"`     // device memory: how uploads are waited for, "events" or "memops"
+	GPU       string    `json:"gpu_uuid,omitempty"` // device memory: the GPU that reads it
 	Attempts  []Attempt `json:"attempts,omitempty"`
 	Reattach  uint64    `json:"reattaches"`
 }

@@ -113,6 +113,15 @@ func checkJSON(t *testing.T, data []byte) {
 	}
 }
 
+func TestDeviceLinkAsJSON(t *testing.T) {
+	r := New("detect")
+	r.SetLink("cam", func() Link { return Link{Transport: "cuda-ipc", Reason: "proved", Sync: "events", GPU: "GPU-1"} })
+	data, err := json.Marshal(r.Snapshot().Cameras["cam"].Link)
+	if want := `{"transport":"cuda-ipc","reason":"proved","sync":"events","gpu_uuid":"GPU-1","reattaches":0}`; err != nil || string(data) != want {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
 func TestManyWriters(t *testing.T) {
 	r := New("detect")
 	var wg sync.WaitGroup

@@ -46,8 +46,8 @@ func TestFiveProcessesTrackDrawnFaces(t *testing.T) {
 		flags []string
 		link  string
 	}{
-		{"processes", nil, "shm"},
-		{"threads", []string{"--threads"}, "shm"},
+		{"processes", nil, processLink},
+		{"threads", []string{"--threads"}, threadLink},
 		{"copy", []string{"--transport", "copy"}, "copy"},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestRecordAndStatusOfARunningRig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"capture", "detect", "landmarks", "tracker", "lsl-out", "shm (", "running"} {
+	for _, want := range []string{"capture", "detect", "landmarks", "tracker", "lsl-out", processLink, "running"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("status does not say %q:\n%s", want, text)
 		}

@@ -11,8 +11,12 @@ import (
 )
 
 // kill -9 of each process in turn: the run goes on, the killed stage is back, the books balance, nothing is left.
-func TestKillEachProcess(t *testing.T) {
-	r := prepare(t)
+func TestKillEachProcess(t *testing.T) { killEachProcess(t, prepare(t), processLink) }
+
+// The same with frames in device memory, to which everybody comes back.
+func TestKillEachProcessOnTheGPU(t *testing.T) { killEachProcess(t, prepare(t).withGPU(), "cuda-ipc") }
+
+func killEachProcess(t *testing.T, r *rig, transport string) {
 	r.up("--config", r.config(""), "--source", "synthetic:faces=2,fps=30", "--record", r.path("a.jsonl"))
 	r.eventually("frames flow", func() bool { return r.status()["lsl-out"].Cameras["cam0"].Frames > 10 })
 	for _, name := range []string{stage.Detect, stage.Landmarks, stage.Tracker, stage.LSLOut, stage.Capture} {
@@ -30,6 +34,10 @@ func TestKillEachProcess(t *testing.T) {
 			return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0
 		})
 		t.Logf("%s back in the flow %v after kill -9", name, time.Since(killed).Round(time.Millisecond))
+		r.eventually("pixels travel as before", func() bool {
+			s := r.services()
+			return linkOf(s[stage.Detect]).Transport == transport && linkOf(s[stage.Landmarks]).Transport == transport
+		})
 		for other, s := range r.status() {
 			if other != name && s.PID != before[other].PID {
 				t.Errorf("%s was restarted when %s was killed", other, name)

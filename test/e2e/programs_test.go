@@ -40,8 +40,8 @@ func TestProgramsOneByOne(t *testing.T) {
 	}
 	r.eventually("frames come to the last stage", func() bool { return r.status()[stage.LSLOut].Cameras["cam0"].Frames > 20 })
 	all := r.status()
-	if link := all[stage.Detect].Cameras["cam0"].Link; link == nil || link.Transport != "shm" {
-		t.Errorf("detect reads by %+v, want shm", link)
+	if link := all[stage.Detect].Cameras["cam0"].Link; link == nil || link.Transport != processLink {
+		t.Errorf("detect reads by %+v, want %s", link, processLink)
 	}
 	link := all[stage.Landmarks].Cameras["cam0"].Link
 	if link == nil || link.Transport != "copy" || !strings.Contains(link.Reason, "shm: ") {

@@ -14,9 +14,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/app"
 	"facetrack/internal/telemetry"
@@ -45,6 +48,8 @@ type rig struct {
 	name   string
 	dir    string
 	url    string
+	env    []string   // added to that of this process
+	nc     *nats.Conn // of services
 	cmd    *exec.Cmd
 	stderr *buffer
 	exited chan struct{}
@@ -69,10 +74,13 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
+// rigs counts those of this process.
+var rigs atomic.Int64
+
 // prepare makes a rig that is not started yet.
 func prepare(t *testing.T) *rig {
 	t.Helper()
-	name := fmt.Sprintf("e2e-%d-%d", os.Getpid(), time.Now().UnixNano()%1e6)
+	name := fmt.Sprintf("e2e-%d-%d", os.Getpid(), rigs.Add(1))
 	r := &rig{t: t, name: name, dir: t.TempDir(), stderr: &buffer{}, exited: make(chan struct{})}
 	t.Cleanup(r.noLeftovers)
 	return r
@@ -113,6 +121,7 @@ func (r *rig) up(args ...string) *rig {
 func (r *rig) start(cmd *exec.Cmd) *rig {
 	r.t.Helper()
 	r.cmd = cmd
+	cmd.Env = append(os.Environ(), r.env...)
 	cmd.Stderr, cmd.Stdout = r.stderr, r.stderr
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)

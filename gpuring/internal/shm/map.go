@@ -26,8 +26,13 @@ func MapFile(f *os.File, size int64, writable bool) (*Map, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes of %s: %w", size, f.Name(), err)
 	}
-	first := (*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(mem))) // #nosec G103 -- page-aligned, inside the mapping
-	return &Map{mem: mem, words: unsafe.Slice(first, len(mem)/8)}, nil
+	return &Map{mem: mem, words: Words(mem)}, nil
+}
+
+// Words shows page-aligned memory as 64-bit words.
+func Words(mem []byte) []atomic.Uint64 {
+	first := (*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(mem))) // #nosec G103 -- aligned, inside mem
+	return unsafe.Slice(first, len(mem)/8)
 }
 
 // Word returns the i-th 64-bit word.

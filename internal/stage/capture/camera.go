@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/config"
+	"facetrack/internal/cuda"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
 	"facetrack/ipc"
@@ -26,6 +28,11 @@ type camera struct {
 	flight *flight
 	window int // frames under way at most; 0: capture does not wait
 
+	gpus    *gpus
+	gpu     *cuda.Context          // nil: the ring is in host memory
+	noGPU   string                 // why; "" before the first ring
+	running atomic.Pointer[string] // what telemetry says as long as frames come
+
 	nextSeq  uint64 // where a ring that follows a closed one goes on
 	position int64  // frames grabbed from the source
 	lastSeq  uint64
@@ -33,8 +40,10 @@ type camera struct {
 }
 
 // openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it.
-func openCamera(ctx context.Context, env *stage.Env, cfg config.Camera) (*camera, error) {
-	c := &camera{env: env, cfg: cfg, flight: newFlight(patience)}
+func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera) (*camera, error) {
+	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus}
+	running := "running"
+	c.running.Store(&running)
 	if source.IsLive(cfg.Source) {
 		env.Telemetry.State(cfg.Name, "opening")
 		return c, nil
@@ -58,7 +67,7 @@ func (c *camera) open(ctx context.Context) error {
 		}
 		c.env.Log.Info("source resumed", "camera", c.cfg.Name, "frame", c.position)
 	}
-	c.env.Telemetry.State(c.cfg.Name, "running")
+	c.env.Telemetry.State(c.cfg.Name, *c.running.Load())
 	c.env.Log.Info("camera open", "camera", c.cfg.Name, "source", c.info.Name, "width", c.info.Width, "height", c.info.Height,
 		"format", c.info.Format, "fps", c.info.FPS, "ring", c.ring.ID())
 	return nil
@@ -92,10 +101,16 @@ func (c *camera) openSource(ctx context.Context) (source.Source, error) {
 func (c *camera) report(e source.Event) {
 	switch e.State {
 	case source.Back:
-		c.env.Telemetry.State(c.cfg.Name, "running")
+		c.env.Telemetry.State(c.cfg.Name, *c.running.Load())
 	default:
 		c.env.Telemetry.State(c.cfg.Name, fmt.Sprintf("%s: %v", e.State, e.Err))
 	}
+}
+
+// setRunning says what telemetry shows as long as frames come; a live camera reports from a goroutine of its own.
+func (c *camera) setRunning(state string) {
+	c.running.Store(&state)
+	c.env.Telemetry.State(c.cfg.Name, state)
 }
 
 func permanentSource(err error) error {
@@ -112,6 +127,7 @@ func permanentSource(err error) error {
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
 	err := c.closeRing()
+	c.closeGPU()
 	if c.pixels != nil {
 		err = errors.Join(err, c.pixels.Close())
 		c.pixels = nil
@@ -161,7 +177,9 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 		case ctx.Err() != nil:
 			return stopReason(parent), nil
 		case err == nil:
-			c.frame(at)
+			if err := c.frame(ctx, at); err != nil {
+				return "", err
+			}
 		case errors.Is(err, io.EOF):
 			return c.endOfSource(), nil
 		case errors.Is(err, source.ErrGeometry):

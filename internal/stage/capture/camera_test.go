@@ -94,7 +94,7 @@ func TestSuccessorOfAKilledCaptureGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.frame(at)
+		r.frame(first, at)
 	}
 	for range 7 {
 		stagetest.Next(t, r.frames)
@@ -140,7 +140,7 @@ func TestOrderlyEndStartsAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.frame(at)
+	r.frame(first, at)
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestNewGeometryMakesANewRing(t *testing.T) {
 func TestSourcesThatCannotOpenArePermanent(t *testing.T) {
 	r := newRig(t)
 	for _, spec := range []string{filepath.Join(t.TempDir(), "none.y4m"), "synthetic:nonsense=1"} {
-		if _, err := openCamera(t.Context(), r.env, drawn(spec, "max")); !errors.Is(err, stage.ErrPermanent) {
+		if _, err := openCamera(t.Context(), r.env, r.gpus, drawn(spec, "max")); !errors.Is(err, stage.ErrPermanent) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
@@ -361,7 +361,7 @@ func TestSourcesThatCannotOpenArePermanent(t *testing.T) {
 		t.Error("a lost camera is permanent")
 	}
 	c := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
-	if _, err := openCamera(t.Context(), r.env, c.cfg); !errors.Is(err, gpuring.ErrInUse) || !errors.Is(err, stage.ErrPermanent) {
+	if _, err := openCamera(t.Context(), r.env, r.gpus, c.cfg); !errors.Is(err, gpuring.ErrInUse) || !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("a camera that is in use: %v", err)
 	}
 }

@@ -39,8 +39,9 @@ func Run(ctx context.Context, env *stage.Env) error {
 			_ = c.Close()
 		}
 	}()
+	gpus := newGPUs(env.Config, env.Log)
 	for _, cfg := range env.Config.Cameras {
-		c, err := openCamera(ctx, env, cfg)
+		c, err := openCamera(ctx, env, gpus, cfg)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil

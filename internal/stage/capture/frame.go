@@ -1,58 +1,88 @@
 package capture
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/clock"
 	"facetrack/ipc"
 )
 
-// frame brings the grabbed frame into the ring and announces it, or drops and counts it.
-func (c *camera) frame(at int64) {
+// frame brings the grabbed frame into the ring and announces it, or drops and counts it. An error means that the
+// camera has no ring any more.
+func (c *camera) frame(ctx context.Context, at int64) error {
 	begin := clock.Now()
 	f := ipc.Frame{
 		Camera: c.cfg.Name, Seq: c.ring.NextSeq(), CaptureNS: at, WallNS: clock.Wall() - (clock.Now() - at),
-		Ring: c.ring.ID(), Width: c.info.Width, Height: c.info.Height, Format: c.info.Format, Ack: true,
+		Width: c.info.Width, Height: c.info.Height, Format: c.info.Format, Ack: true,
 	}
 	if !c.info.Live && c.info.FPS > 0 {
 		f.MediaNS = int64(float64(c.position+1) * 1e9 / c.info.FPS)
 	}
 	c.position++
 	c.lastSeq, c.any = f.Seq, true
-	reason, err := c.publish(&f)
-	c.ring.SetPosition(c.position)
+	reason, err := c.publish(ctx, &f)
 	if reason != "" {
 		c.env.Log.Debug("frame dropped", "camera", f.Camera, "seq", f.Seq, "reason", reason, "error", err)
 		c.env.Drop(f, reason)
-		return
+	} else {
+		c.env.Telemetry.Frame(f.Camera, 0, clock.Since(begin), clock.Since(at))
 	}
-	c.env.Telemetry.Frame(f.Camera, 0, clock.Since(begin), clock.Since(at))
+	if c.ring == nil {
+		return err
+	}
+	c.ring.SetPosition(c.position)
+	return nil
 }
 
-func (c *camera) publish(f *ipc.Frame) (dropReason string, err error) {
-	claim, err := c.ring.Begin()
-	if errors.Is(err, gpuring.ErrNoFreeSlot) {
-		return reasonNoFreeSlot, err
-	}
+func (c *camera) publish(ctx context.Context, f *ipc.Frame) (dropReason string, err error) {
+	ticket, dropReason, err := c.write(ctx, f.Seq)
 	if err != nil {
-		return reasonRing, err
+		return dropReason, err
 	}
-	if err := c.src.Retrieve(claim.View().Host); err != nil {
-		claim.Abort()
-		return reasonDecode, err
-	}
-	ticket, err := claim.Publish(f.Seq)
-	if err != nil {
-		return reasonRing, err
-	}
-	f.Slot, f.Generation, f.Stamps.Capture = ticket.Slot, ticket.Generation, clock.Now()
+	f.Ring, f.Slot, f.Generation, f.Stamps.Capture = ticket.RingID, ticket.Slot, ticket.Generation, clock.Now()
 	c.flight.add(f.Seq)
 	if err := c.env.Publish(f.Camera, ipc.KindFrame, f); err != nil {
 		c.flight.done(f.Seq)
 		return reasonBus, err
 	}
 	return "", nil
+}
+
+// write brings the pixels of the grabbed frame into a slot.
+func (c *camera) write(ctx context.Context, seq uint64) (t gpuring.Ticket, dropReason string, err error) {
+	claim, err := c.begin(ctx)
+	if errors.Is(err, gpuring.ErrNoFreeSlot) {
+		return t, reasonNoFreeSlot, err
+	}
+	if err != nil {
+		return t, reasonRing, err
+	}
+	pixels := claim.View().Host
+	if err := c.src.Retrieve(pixels); err != nil {
+		claim.Abort()
+		return t, reasonDecode, err
+	}
+	if t, err = claim.Publish(seq); errors.Is(err, gpuring.ErrDevice) {
+		t, err = c.rescue(ctx, pixels, seq, err)
+	}
+	return t, reasonRing, err
+}
+
+// begin claims a slot. With pace "max" it waits for one: frames that have left the last stage may still be on their way
+// to the GPU.
+func (c *camera) begin(ctx context.Context) (gpuring.Claim, error) {
+	const pause = time.Millisecond
+	claim, err := c.ring.Begin()
+	for end := time.Now().Add(patience); c.window > 0 && errors.Is(err, gpuring.ErrNoFreeSlot); claim, err = c.ring.Begin() {
+		if ctx.Err() != nil || time.Now().After(end) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return claim, err
 }
 
 // end announces that no more frames come.

@@ -9,6 +9,8 @@ import (
 
 	"facetrack/internal/clock"
 	"facetrack/internal/config"
+	"facetrack/internal/cuda"
+	"facetrack/internal/cuda/cudatest"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/stagetest"
@@ -19,6 +21,7 @@ import (
 type rig struct {
 	*stagetest.Bus
 	env    *stage.Env
+	gpus   *gpus
 	frames <-chan ipc.Frame
 	drops  <-chan ipc.Drop
 	ends   <-chan ipc.End
@@ -29,12 +32,23 @@ func newRig(t *testing.T, cameras ...config.Camera) *rig {
 	return newRigOn(stagetest.NewBus(t), cameras...)
 }
 
+// newRigWithGPU is newRig on a machine with a GPU, which it returns as well.
+func newRigWithGPU(t *testing.T) (*rig, *cuda.Context) {
+	t.Helper()
+	gpu := cudatest.Use(t)
+	r := newRig(t)
+	r.env.Config.CUDA.GPU = "auto"
+	r.gpus = newGPUs(r.env.Config, r.env.Log)
+	return r, gpu
+}
+
 func newRigOn(b *stagetest.Bus, cameras ...config.Camera) *rig {
 	b.T.Helper()
 	cfg := config.Default()
-	cfg.Rig, cfg.Ring.Dir, cfg.Ring.Slots, cfg.Cameras = stagetest.Rig, b.T.TempDir(), 4, cameras
+	cfg.Rig, cfg.Ring.Dir, cfg.Ring.Slots, cfg.Cameras, cfg.CUDA.GPU = stagetest.Rig, b.T.TempDir(), 4, cameras, "off"
+	env := b.Env(stage.Capture, cfg)
 	return &rig{
-		Bus: b, env: b.Env(stage.Capture, cfg),
+		Bus: b, env: env, gpus: newGPUs(cfg, env.Log),
 		frames: stagetest.Hear(b, ipc.KindFrame, ipc.DecodeFrame),
 		drops:  stagetest.Hear(b, ipc.KindDrops, ipc.DecodeDrop),
 		ends:   stagetest.Hear(b, ipc.KindEnd, ipc.DecodeEnd),
@@ -50,7 +64,7 @@ func (r *rig) ack(f ipc.Frame) {
 // camera opens a camera as Run does; the source can then be replaced before it runs.
 func (r *rig) camera(cfg config.Camera) *camera {
 	r.T.Helper()
-	c, err := openCamera(r.T.Context(), r.env, cfg)
+	c, err := openCamera(r.T.Context(), r.env, r.gpus, cfg)
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -60,6 +74,14 @@ func (r *rig) camera(cfg config.Camera) *camera {
 		r.T.Fatal(err)
 	}
 	return c
+}
+
+// frame is a grabbed frame that comes into the ring, or is dropped.
+func (r *rig) frame(c *camera, at int64) {
+	r.T.Helper()
+	if err := c.frame(r.T.Context(), at); err != nil {
+		r.T.Fatal(err)
+	}
 }
 
 // run starts a camera and returns what its end says.

@@ -4,6 +4,7 @@ package links
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 
 	"facetrack/gpuring"
@@ -18,6 +19,8 @@ const (
 	ReasonOverwritten = "overwritten" // the ring went on before this stage came to the frame
 	ReasonRingClosed  = "ring-closed" // capture ended or was started again
 	ReasonRevoked     = "revoked"     // this process stood still for so long that its lease was taken away
+	ReasonTorn        = "torn"        // the GPU read the frame before its upload was complete
+	ReasonGPU         = "gpu"         // the GPU failed, and no other transport had the frame any more
 	ReasonUnreachable = "unreachable" // capture does not answer
 	ReasonBadFrame    = "bad-frame"   // the pixels do not fit the message
 	ReasonInference   = "inference"   // a network failed
@@ -38,16 +41,19 @@ func New(env *stage.Env) *Set { return &Set{env: env, links: map[string]*ipc.Lin
 
 // With leases the frame, hands its image to use and gives the lease back. Only when it returns "" the image was
 // whole all the time; otherwise it returns the reason to drop the frame, and what use has computed is void.
+//
+// The image is in host memory, because the networks run on the CPU: a frame that lies in device memory is downloaded for
+// them. A network on the GPU takes the address in the lease's view instead.
 func (s *Set) With(ctx context.Context, f *ipc.Frame, use func(vision.Image) error) (dropReason string, err error) {
 	link, err := s.link(f.Camera)
 	if err != nil {
 		return ReasonUnreachable, err
 	}
-	lease, err := link.Lease(ctx, *f)
+	lease, pixels, err := hold(ctx, link, f)
 	if err != nil {
 		return reason(err), err
 	}
-	image := vision.Image{Format: vision.Format(f.Format), Width: f.Width, Height: f.Height, Pix: lease.View().Host}
+	image := vision.Image{Format: vision.Format(f.Format), Width: f.Width, Height: f.Height, Pix: pixels}
 	useErr := image.Validate()
 	dropReason = ReasonBadFrame
 	if useErr == nil {
@@ -63,8 +69,34 @@ func (s *Set) With(ctx context.Context, f *ipc.Frame, use func(vision.Image) err
 	return "", nil
 }
 
+// hold leases the frame and has its pixels in host memory. When the GPU fails at that, the frame comes over the next
+// transport; the first lease keeps its slot for so long.
+func hold(ctx context.Context, link *ipc.Link, f *ipc.Frame) (ipc.Lease, []byte, error) {
+	lease, err := link.Lease(ctx, *f)
+	if err != nil {
+		return nil, nil, err
+	}
+	pixels, failed := lease.Host()
+	if failed == nil {
+		return lease, pixels, nil
+	}
+	next, err := link.Lease(ctx, *f)
+	_ = lease.Release() // nothing was read under it
+	if err != nil {
+		return nil, nil, errors.Join(failed, err)
+	}
+	if pixels, err = next.Host(); err != nil {
+		return nil, nil, errors.Join(failed, err, next.Release())
+	}
+	return next, pixels, nil
+}
+
 func reason(err error) string {
 	switch {
+	case errors.Is(err, gpuring.ErrDevice):
+		return ReasonGPU
+	case errors.Is(err, gpuring.ErrTorn):
+		return ReasonTorn
 	case errors.Is(err, gpuring.ErrStale):
 		return ReasonOverwritten
 	case errors.Is(err, gpuring.ErrClosed):
@@ -83,6 +115,7 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 	}
 	l, err := ipc.NewLink(s.env.Bus, s.env.Config.Rig, camera, s.env.Name, ipc.LinkOptions{
 		Dir: s.env.Config.Ring.Dir, Logger: s.env.Log, Allow: allowed(s.env.Config.Ring.Transports),
+		GPU: s.env.Config.CUDA.GPU, Sync: gpuring.Sync(s.env.Config.CUDA.Sync), Stuck: s.stuck,
 	})
 	if err != nil {
 		return nil, err
@@ -90,6 +123,16 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 	s.links[camera] = l
 	s.env.Telemetry.SetLink(camera, func() telemetry.Link { return report(l.Status()) })
 	return l, nil
+}
+
+// exit ends the process; tests replace it.
+var exit = os.Exit
+
+// stuck ends this process: a worker waits in the driver for ever, and not even its GPU context can be closed. Whoever
+// started the process starts it again.
+func (s *Set) stuck(err error) {
+	s.env.Log.Error("the GPU waits for ever for a capture process that was killed; this process ends to be started again", "error", err)
+	exit(1)
 }
 
 func allowed(names []string) []ipc.Transport {
@@ -101,7 +144,9 @@ func allowed(names []string) []ipc.Transport {
 }
 
 func report(st ipc.LinkStatus) telemetry.Link {
-	out := telemetry.Link{Transport: string(st.Transport), Reason: st.Reason, Reattach: uint64(st.Reattaches)}
+	out := telemetry.Link{
+		Transport: string(st.Transport), Reason: st.Reason, Sync: st.Sync, GPU: st.GPU, Reattach: uint64(st.Reattaches),
+	}
 	for _, a := range st.Attempts {
 		out.Attempts = append(out.Attempts, telemetry.Attempt{Transport: string(a.Transport), Reason: a.Reason})
 	}

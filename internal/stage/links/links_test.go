@@ -3,6 +3,7 @@ package links
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -157,11 +158,23 @@ func TestEveryRingErrorHasItsReason(t *testing.T) {
 		want string
 	}{
 		{gpuring.ErrStale, "overwritten"}, {gpuring.ErrClosed, "ring-closed"}, {gpuring.ErrRevoked, "revoked"},
+		{gpuring.ErrTorn, "torn"}, {gpuring.ErrDevice, "gpu"}, {errors.Join(gpuring.ErrDevice, gpuring.ErrStale), "gpu"},
 		{ipc.ErrNoCapture, "unreachable"}, {ipc.ErrAttach, "unreachable"}, {ipc.ErrTransfer, "unreachable"},
 	} {
 		if got := reason(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
+	}
+}
+
+// A worker that waits in the driver for ever is ended with its process.
+func TestStuckProcessEnds(t *testing.T) {
+	status := -1
+	exit = func(code int) { status = code }
+	t.Cleanup(func() { exit = os.Exit })
+	newRig(t).newSet().stuck(gpuring.ErrDevice)
+	if status != 1 {
+		t.Errorf("exit status %d", status)
 	}
 }
 

@@ -25,7 +25,11 @@ const childEnv = "FACETRACK_LINKS_CHILD"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childEnv); url != "" {
-		if err := consume(url); err != nil {
+		do := consume
+		if os.Getenv(streamEnv) != "" {
+			do = consumeAll
+		}
+		if err := do(url); err != nil {
 			fmt.Println("child: failed:", err)
 			os.Exit(1)
 		}

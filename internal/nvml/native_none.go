@@ -1,0 +1,5 @@
+//go:build !cuda
+
+package nvml
+
+func open() (backend, error) { return nil, ErrNotBuilt }

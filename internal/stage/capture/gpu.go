@@ -1,0 +1,79 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"facetrack/internal/config"
+	"facetrack/internal/cuda"
+)
+
+// gpus is where the cameras of this process get their GPU from. It is opened for the first ring; all cameras share
+// one context, which counts them.
+type gpus struct {
+	cfg config.Config
+	log *slog.Logger
+
+	mu   sync.Mutex
+	told map[string]bool // what is in the log already
+}
+
+func newGPUs(cfg config.Config, log *slog.Logger) *gpus {
+	return &gpus{cfg: cfg, log: log, told: map[string]bool{}}
+}
+
+// open returns the context of the configured GPU, which wants to be closed; without one it returns the reason.
+func (g *gpus) open() (gpu *cuda.Context, why string) {
+	switch {
+	case g.cfg.CUDA.GPU == "off":
+		return nil, "capture is configured to use no GPU (cuda.gpu: off)"
+	case !g.cfg.DeviceRing():
+		return nil, "capture is configured without it (ring.transports)"
+	}
+	device, err := cuda.SelectDevice(g.cfg.CUDA.GPU)
+	if err == nil {
+		gpu, err = cuda.Open(device)
+	}
+	if err != nil {
+		return nil, g.tell("capture has no GPU", err)
+	}
+	return gpu, ""
+}
+
+// tell puts a reason into words and, once, into the log. That there is no GPU is no fault of a machine.
+func (g *gpus) tell(what string, err error) (why string) {
+	why = fmt.Sprintf("%s: %v%s", what, err, cure(err))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.told[why] {
+		return why
+	}
+	g.told[why] = true
+	usual := errors.Is(err, cuda.ErrNotBuilt) || errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, cuda.NoDevice)
+	if usual && g.cfg.CUDA.GPU == "auto" {
+		g.log.Info("frames stay in host memory", "reason", why)
+	} else {
+		g.log.Warn("frames stay in host memory", "reason", why)
+	}
+	return why
+}
+
+// cure is what to do about a GPU that cannot be used, unless the error says so itself.
+func cure(err error) string {
+	var driver *cuda.Error
+	switch {
+	case errors.Is(err, cuda.ErrNotBuilt), errors.Is(err, cuda.NoDevice):
+		return ""
+	case errors.Is(err, cuda.ErrNoDriver):
+		return "; install it if this machine has an NVIDIA GPU"
+	case errors.Is(err, cuda.ErrNoSuchDevice):
+		return "; nvidia-smi -L lists what cuda.gpu may name"
+	case errors.Is(err, cuda.OutOfMemory):
+		return "; let another program give memory back, or make the rings smaller (ring.slots)"
+	case errors.As(err, &driver) && driver.Sticky():
+		return "; start capture again to use the GPU again"
+	}
+	return "; facetrack doctor looks for the cause"
+}

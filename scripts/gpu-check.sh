@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Everything that needs a real GPU, on a machine that need not be able to build: runs what scripts/gpu-pack.sh has packed into .gpu/.
+# gpu-check.sh [part…]   parts: probe unit torn kill soak e2e doctor bench mps; without any, all of them
+# OUT (./gpu-out) gets gpu-check.log, results.jsonl, summary.txt and what bench writes; TIMEOUT replaces each part's time in seconds.
+# FACETRACK_TORN_FRAMES, FACETRACK_SOAK_KILLS, FACETRACK_SOAK_RIGS and their siblings set the scale.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+repo=$PWD
+out=$(realpath -m "${OUT:-gpu-out}")
+mkdir -p "$out"
+log=$out/gpu-check.log
+: >"$log" && : >"$out/results.jsonl"
+
+dir=$(realpath -m "${GPU_DIR:-.gpu}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -f "$dir/pack.tar.gz" ]; then
+	mkdir "$work/pack" && tar -C "$work/pack" -xzf "$dir/pack.tar.gz" || exit 1
+	dir=$work/pack
+fi
+[ -x "$dir/facetrack" ] || {
+	echo "gpu-check: no programs in $dir: make them with scripts/gpu-pack.sh" >&2
+	exit 1
+}
+export FACETRACK_BIN=$dir/facetrack LD_LIBRARY_PATH=$dir/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+rows=()
+failed=0
+
+# test_program NAME FOLDER ARGUMENTS… runs a test program where its package lies.
+test_program() {
+	local name=$1 folder=$2
+	shift 2
+	(cd "$repo/$folder" && "$dir/$name" -test.v -test.count=1 -test.timeout="${seconds}s" "$@")
+}
+
+probe() {
+	local bad=0
+	echo "commit $(cat "$dir/commit")"
+	uname -a
+	nproc
+	df -h /dev/shm
+	ulimit -l
+	nvidia-smi || bad=1
+	nvidia-smi -L
+	nvidia-smi --query-gpu=name,uuid,driver_version,compute_mode,mig.mode.current,pcie.link.gen.current,pcie.link.width.current --format=csv
+	scripts/check-cuda-abi.sh || bad=1
+	return $bad
+}
+unit() {
+	local bad=0
+	test_program kernels.test internal/kernels || bad=1
+	test_program cuda.test internal/cuda || bad=1
+	test_program gpuring.test gpuring || bad=1
+	test_program ipc.test ipc || bad=1
+	return $bad
+}
+torn() { test_program gpu.test test/gpu -test.run '^TestTornFrames'; }
+kill_() { test_program gpu.test test/gpu -test.run '^TestKilled|^TestWriterNeverWaits'; }
+soak() { test_program gpu.test test/gpu -test.run '^TestSoak$'; }
+e2e() { test_program e2e.test test/e2e ${E2E_RUN:+-test.run "$E2E_RUN"}; }
+doctor() { "$dir/facetrack" doctor --json && "$dir/facetrack" doctor; }
+bench() {
+	if [ -x scripts/bench-ipc.sh ]; then
+		OUT=$out/ipc${mps_on:+-mps}.json FACETRACK_BIN=$dir/facetrack scripts/bench-ipc.sh
+	else
+		"$dir/facetrack" bench ipc --out "$out/ipc${mps_on:+-mps}.json"
+	fi
+}
+
+# With NVIDIA's multi-process service: less of each, the mechanisms are the same.
+mps() {
+	command -v nvidia-cuda-mps-control >/dev/null || {
+		echo "gpu-check: no nvidia-cuda-mps-control here"
+		return 1
+	}
+	export CUDA_MPS_PIPE_DIRECTORY=$work/mps/pipe CUDA_MPS_LOG_DIRECTORY=$work/mps/log mps_on=1
+	mkdir -p "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
+	nvidia-cuda-mps-control -d || return 1
+	local bad=0
+	test_program kernels.test internal/kernels || bad=1
+	FACETRACK_TORN_FRAMES=${MPS_TORN_FRAMES:-200000} FACETRACK_TORN_UPLOADS=${MPS_TORN_FRAMES:-50000} torn || bad=1
+	FACETRACK_WRITER_KILLS=10 kill_ || bad=1
+	FACETRACK_SOAK_KILLS=${MPS_SOAK_KILLS:-40} FACETRACK_SOAK_RIGS=${MPS_SOAK_RIGS:-4} soak || bad=1
+	doctor || bad=1
+	bench || bad=1
+	tail -n 20 "$CUDA_MPS_LOG_DIRECTORY"/*
+	return $bad
+}
+
+# end_mps ends the service, also when the part ran out of time.
+end_mps() {
+	[ -d "$work/mps" ] && echo quit -t 5 | CUDA_MPS_PIPE_DIRECTORY=$work/mps/pipe timeout 20 nvidia-cuda-mps-control >>"$log" 2>&1
+}
+
+# part NAME SECONDS runs one part and makes a row of the table; the whole goes on whatever happens.
+part() {
+	local name=$1
+	seconds=${TIMEOUT:-$2}
+	local begin=$SECONDS from
+	from=$(wc -l <"$log")
+	echo "===== $name" | tee -a "$log"
+	local function=$name
+	[ "$name" = kill ] && function=kill_
+	( # a process group of its own, ended as a whole when its time is over
+		set -m
+		"$function" >>"$log" 2>&1 &
+		child=$!
+		(sleep $((seconds + 10)) && echo "gpu-check: $name ran out of time" >>"$log" && kill -TERM -- -$child && sleep 5 && kill -KILL -- -$child) 2>/dev/null &
+		watch=$!
+		wait $child
+		status=$?
+		kill -- -$watch 2>/dev/null
+		exit $status
+	)
+	local status=$? result=ok
+	[ "$name" = mps ] && end_mps
+	[ $status -eq 0 ] || { result="FAILED ($status)" && failed=1; }
+	tail -n "+$((from + 1))" "$log" | sed -n 's/.*RESULT //p' >>"$out/results.jsonl"
+	rows+=("$(printf '%-7s %-12s %5ss  %s' "$name" "$result" $((SECONDS - begin)) "$(numbers "$from")")")
+	echo "${rows[-1]}"
+	[ $status -eq 0 ] || tail -n "+$((from + 1))" "$log" | grep -E '^\s*(--- FAIL|panic|FAIL)|_test.go:' | grep -v RESULT | head -20
+}
+
+# numbers says in a few words what the log of a part holds from a line on.
+numbers() {
+	tail -n "+$(($1 + 1))" "$log" | awk '
+		/--- PASS/ { pass++ } /--- FAIL/ { fail++ } /--- SKIP/ { skip++ }
+		/RESULT/ { n = split("checked torn kills late known_after_max_s slots_back_s begin_max_us", keys, " ")
+			for (i = 1; i <= n; i++) if (match($0, "\"" keys[i] "\":[0-9.]+")) text = text " " substr($0, RSTART + 1, RLENGTH - 1) }
+		END { gsub("\":", "=", text); if (pass + fail + skip) printf "%d passed, %d failed, %d skipped", pass, fail, skip; print text }'
+}
+
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(probe unit torn kill soak e2e doctor bench mps)
+for p in "${parts[@]}"; do
+	case $p in
+	probe | doctor) part "$p" 60 ;;
+	unit | kill) part "$p" 240 ;;
+	torn | bench) part "$p" 420 ;;
+	soak | e2e | mps) part "$p" 560 ;;
+	*) echo "gpu-check: no part $p" >&2 && failed=1 ;;
+	esac
+done
+{
+	echo "commit $(cat "$dir/commit"), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)"
+	printf '%s\n' "${rows[@]}"
+} | tee "$out/summary.txt"
+exit $failed

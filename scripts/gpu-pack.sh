@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds what scripts/gpu-check.sh runs on a machine with a GPU into .gpu/pack.tar.gz: the program and the test programs, stripped,
+# with the shared libraries that such a machine may lack. DRIVER=fake leaves the tag gpu out: a rehearsal with the imitated driver.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=.gpu
+gpu=gpu
+[ "${DRIVER:-}" = fake ] && gpu=
+export CGO_CFLAGS="-O2 -g -I$PWD/internal/cuda/include" CGO_LDFLAGS="-O2 -g -L$PWD/internal/cuda/lib"
+commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
+ldflags="-s -w -X facetrack/internal/version.commit=$commit"
+mkdir -p $out
+stage=$(mktemp -d "$out/pack.XXXXXX")
+trap 'rm -rf "$stage"' EXIT
+mkdir "$stage/lib"
+
+echo "gpu-pack: facetrack" >&2
+go build -tags 'cuda xnnpack' -ldflags "$ldflags" -o "$stage/facetrack" ./cmd/facetrack
+for name in capture detect landmarks tracker lsl-out; do # the programs of the stages are the same program
+	printf '#!/bin/sh\nexec "$(dirname "$0")/facetrack" stage %s "$@"\n' "$name" >"$stage/$name"
+	chmod +x "$stage/$name"
+done
+pack() { # name, package, more tags
+	echo "gpu-pack: $1" >&2
+	go test -c -tags "cuda $gpu $3" -ldflags "$ldflags" -o "$stage/$1" "$2"
+}
+pack kernels.test ./internal/kernels ''
+pack cuda.test ./internal/cuda ''
+pack gpuring.test ./gpuring ''
+pack ipc.test ./ipc ''
+pack gpu.test ./test/gpu ''
+pack e2e.test ./test/e2e 'e2e xnnpack'
+
+# Libraries of inference; those of the system itself are everywhere.
+ldd "$stage/facetrack" "$stage/e2e.test" | awk '$3 ~ "^/" && $1 !~ /^(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so/ { print $3 }' |
+	sort -u | while read -r library; do cp -L "$library" "$stage/lib/"; done
+echo "$commit" >"$stage/commit"
+tar -C "$stage" -cf - . | gzip -6 >"$out/pack.tar.gz"
+(cd "$stage" && du -h --apparent-size -- *) >&2
+ls -l "$out/pack.tar.gz" >&2
