@@ -23,8 +23,9 @@ type DeviceOptions struct {
 	// until after Close and the last Release. A reader in the writer's process may leave it nil: it uses the writer's then.
 	GPU  *cuda.Context
 	Sync Sync // SyncAuto when empty
-	// Stuck is called, once, when the writer has been gone for a second and a stream of this process still waits for an
-	// event that nobody can record any more: the driver offers no way out but to end the process.
+	// Stuck is called, once, when the writer has been gone for a second and a stream of this process still waits: for an event
+	// that nobody can record any more, or for ready words in more streams than the GPU has queues (8 by default), so that
+	// poison does not come through. The driver offers no way out but to end the process.
 	Stuck func(error)
 }
 

@@ -261,17 +261,27 @@ func (s *fences) poison() {
 	defer s.bench.mu.Unlock()
 	for _, f := range list {
 		at := s.mem.ready(f.slot)
-		if now, err := s.bench.readWords([]uint64{at}); err != nil || now[0] == f.generation {
+		now, err := s.bench.readWords([]uint64{at})
+		if errors.Is(err, errLate) {
+			return
+		}
+		if err != nil || now[0] == f.generation {
 			continue // a failed GPU ends every wait by itself
 		}
 		if s.bench.stream.Write64(at, poisoned(f.generation)) == nil {
-			_ = finish(s.bench.stream)
+			if finishWithin(s.bench.stream, wordPatience) != nil {
+				return // the streams that wait leave it no way through: see stuck
+			}
 		}
 	}
 }
 
-// stuck returns an error when a stream waits for an event that is not over.
+// stuck returns an error when a stream waits for an event that is not over, or for a word that poison cannot reach.
 func (s *fences) stuck() error {
+	for _, f := range s.waiting(waitWord) {
+		return fmt.Errorf("%w: the writer is gone, and more streams of this process wait for its frames (one for slot %d) than the GPU has queues: end the process and start it again",
+			ErrDevice, f.slot)
+	}
 	for _, f := range s.waiting(waitEvent) {
 		if over, err := s.mem.events[f.slot].Done(); err == nil && !over {
 			return fmt.Errorf("%w: the writer is gone, and a stream of this process waits for its event of slot %d for ever: end the process and start it again",

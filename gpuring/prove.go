@@ -111,7 +111,7 @@ func (f *fences) readProof(cell int) (content [cellBytes]byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if event := f.mem.proofEvent(); event != nil && f.how != waitWord {
-		if err := poll(event.Done); err != nil {
+		if err := poll(event.Done, patience); err != nil {
 			return content, fmt.Errorf("the writer's event: %w", err)
 		}
 		if err := b.stream.Wait(event); err != nil {

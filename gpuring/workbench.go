@@ -2,7 +2,6 @@ package gpuring
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +12,10 @@ import (
 
 // patience bounds how long the host waits for work of microseconds that no frame waits for.
 const patience = 2 * time.Second
+
+// wordPatience is how long one word may take to be read or written. The hardware has few queues (8 by default): where a stream waits in
+// each, the word does not come through.
+const wordPatience = 200 * time.Millisecond
 
 // workbench is where a process does work on a device that no frame waits for: proofs of links, and releasing streams that
 // wait for a dead writer. All readers on a device share it, because streams share the few queues of the hardware.
@@ -160,7 +163,7 @@ func (b *workbench) readWords(at []uint64) ([]uint64, error) {
 			return nil, err
 		}
 	}
-	if err := finish(b.stream); err != nil {
+	if err := finishWithin(b.stream, wordPatience); err != nil {
 		return nil, err
 	}
 	words, values := shm.Words(b.pinned.Bytes()), make([]uint64, len(at))
@@ -170,14 +173,16 @@ func (b *workbench) readWords(at []uint64) ([]uint64, error) {
 	return values, nil
 }
 
-var errLate = fmt.Errorf("the GPU did not finish within %v", patience)
+var errLate = errors.New("the GPU did not finish in time")
 
 // finish waits for the end of a stream's work, but not for ever.
-func finish(s *cuda.Stream) error { return poll(s.Done) }
+func finish(s *cuda.Stream) error { return finishWithin(s, patience) }
+
+func finishWithin(s *cuda.Stream, limit time.Duration) error { return poll(s.Done, limit) }
 
 // poll asks until the answer is yes, but not for ever.
-func poll(done func() (bool, error)) error {
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+func poll(done func() (bool, error), limit time.Duration) error {
+	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Microsecond) {
 		switch ok, err := done(); {
 		case err != nil:
 			return err

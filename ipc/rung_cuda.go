@@ -61,6 +61,9 @@ func (a *gpuAttach) open(ctx context.Context) (_ channel, err error) {
 	if err := a.prove(ctx, ch.reader); err != nil {
 		return nil, errors.Join(err, ch.Close())
 	}
+	if err := a.link.keep(a.device); err != nil {
+		return nil, errors.Join(err, ch.Close())
+	}
 	return ch, nil
 }
 

@@ -41,8 +41,7 @@ func ready() (driver, error) {
 
 // settings are what the driver reads from the environment when it is loaded, unless the operator has set it otherwise.
 var settings = map[string]string{
-	"CUDA_DEVICE_MAX_CONNECTIONS": "32",    // streams in one hardware queue, of 8 by default, wait for each other's waits
-	"CUDA_MODULE_LOADING":         "EAGER", // loading a kernel late can wait for streams that wait for another process
+	"CUDA_MODULE_LOADING": "EAGER", // loading a kernel late can wait for streams that wait for another process
 }
 
 func load() (driver, error) {

@@ -114,8 +114,7 @@ func (s *soak) killOn(r *soakRig) {
 func (s *soak) report(kills int, took time.Duration, before, after memory) {
 	s.t.Helper()
 	if s.late > 0 {
-		// One machine's hiccup is not the mechanism's fault; more than one in a hundred is.
-		if onGPU && s.late*100 > kills {
+		if onGPU { // the imitated driver runs in tests beside others, on machines of two cores
 			s.t.Errorf("%d of %d restarts took longer than %v", s.late, kills, backInFlow)
 		}
 	}
@@ -131,7 +130,7 @@ func (s *soak) report(kills int, took time.Duration, before, after memory) {
 }
 
 // stable is how long a process must have run to be started again after the shortest pause (internal/app/supervise).
-const stable = 10500 * time.Millisecond
+const stable = 2500 * time.Millisecond
 
 // choose picks a process that would be started again without a longer pause, and waits until there is one.
 func (r *soakRig) choose() string {
