@@ -39,6 +39,7 @@ test: vet lint unit race fuzz e2e
 vet: setup
 	go vet $(PACKAGES)
 	go vet -tags '$(TAGS)' $(PACKAGES)
+	go vet -tags '$(TAGS) e2e gpu' $(CUDA) ./test/...
 	@scripts/check-cuda-abi.sh
 
 lint: setup bin/golangci-lint
@@ -68,6 +69,7 @@ fuzz:
 
 e2e: build
 	FACETRACK_BIN=$(CURDIR)/bin/facetrack go test -count=1 -tags e2e -timeout 12m ./test/e2e/...
+	FACETRACK_BIN=$(CURDIR)/bin/facetrack go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
 
 fmt:
 	gofmt -w .

@@ -49,7 +49,7 @@ func newStagedPixels(o Options, id identity) (_ pixels, err error) {
 
 func (p *stagedPixels) prepare(g Geometry) (err error) {
 	if p.locked, err = p.gpu.Register(p.m.Bytes(0, int(pixelBytes(g)))); err != nil {
-		return deviceError("page-lock the ring", err)
+		return deviceError("page-lock the ring (its folder must be a tmpfs, as /dev/shm is)", err)
 	}
 	if p.mem, err = allocate(p.gpu, g); err != nil {
 		return err

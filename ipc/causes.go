@@ -28,6 +28,9 @@ const (
 	openMemory = "cuIpcOpenMemHandle"
 	openEvent  = "cuIpcOpenEventHandle"
 	retain     = "cuDevicePrimaryCtxRetain"
+	writeWord  = "cuStreamWriteValue64"
+	waitWord   = "cuStreamWaitValue64"
+	lockMemory = "cuMemHostAlloc"
 )
 
 // cause is a reason why device memory cannot be read: how it shows, and what to tell a person.
@@ -39,6 +42,8 @@ type cause struct {
 
 // causes are tried from the first.
 var causes = []cause{
+	// First: memory whose owner has gone fails in many ways, none of which is the reason.
+	{"renewed", is(errRenewed), text("capture's ring was renewed while attaching: look at capture's log if this comes back")},
 	{"not built", is(cuda.ErrNotBuilt), text("this program was built without CUDA: build it with make build")},
 	{"no driver", is(cuda.ErrNoDriver), text("no NVIDIA driver here (libcuda.so.1 is missing): install it, or start the container with --gpus all")},
 	{"no device", is(cuda.NoDevice), text("the NVIDIA driver shows no GPU here: look at nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides all of them")},
@@ -59,7 +64,10 @@ var causes = []cause{
 		return fmt.Sprintf("the GPU %s lets only one process use it: set its compute mode to default (nvidia-smi -c 0), or start nvidia-cuda-mps-control", f.device.ID())
 	}},
 	{"no memory operations", func(f *failure) bool {
-		return f.sync == gpuring.SyncMemOps && (!f.device.MemOps64 && f.driver().Call == "" || errors.Is(f.err, cuda.NotSupported))
+		if f.sync != gpuring.SyncMemOps || !errors.Is(f.err, gpuring.ErrDevice) {
+			return false
+		}
+		return !f.device.MemOps64 && f.driver().Call == "" || f.at(writeWord, cuda.NotSupported) || f.at(waitWord, cuda.NotSupported)
 	}, func(f *failure) string {
 		return fmt.Sprintf("the GPU %s has no 64-bit stream memory operations: set cuda.sync to auto", f.device.ID())
 	}},
@@ -91,6 +99,8 @@ var causes = []cause{
 	{"another ring", is(gpuring.ErrNotShared), func(f *failure) string {
 		return fmt.Sprintf("what is found here is not capture's ring (%s): start the containers with --ipc=host, and use the same version of facetrack for both", oneLine(f.err))
 	}},
+	{"page-locked memory", func(f *failure) bool { return f.at(lockMemory, cuda.OutOfMemory) }, text(
+		"no host memory can be page-locked here: raise the limits of locked memory (ulimit -l unlimited, docker run --ulimit memlock=-1) and of the container's memory")},
 	{"out of memory", is(cuda.OutOfMemory), func(f *failure) string {
 		return fmt.Sprintf("the GPU %s has no memory left: end other programs on it (nvidia-smi lists them), or lower ring.slots", f.device.ID())
 	}},
@@ -104,7 +114,6 @@ var causes = []cause{
 		return fmt.Sprintf("capture did not write the proof that was asked for (%s): use the same version of facetrack for both, and look at capture's log", oneLine(f.err))
 	}},
 	{"reader table full", is(gpuring.ErrReadersFull), text("the ring has as many readers as it can: end some consumers")},
-	{"renewed", is(errRenewed), text("capture's ring was renewed while attaching: look at capture's log if this comes back")},
 }
 
 func is(target error) func(*failure) bool {

@@ -48,6 +48,7 @@ probe() {
 }
 unit() {
 	local bad=0
+	export TMPDIR=/dev/shm # rings in page-locked memory need a tmpfs
 	test_program kernels.test internal/kernels || bad=1
 	test_program cuda.test internal/cuda || bad=1
 	test_program gpuring.test gpuring || bad=1

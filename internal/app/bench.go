@@ -20,6 +20,7 @@ import (
 // BenchCmd measures facetrack on this machine.
 type BenchCmd struct {
 	CPU BenchCPUCmd `cmd:"" name:"cpu" help:"Five processes without a GPU: frames per second, and four cameras at 30 frames/s."`
+	IPC BenchIPCCmd `cmd:"" name:"ipc" help:"How long a frame takes from one process to a kernel of another, by each transport."`
 }
 
 // BenchCPUCmd runs whole rigs on a looped clip, one after the other.

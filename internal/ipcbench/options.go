@@ -89,9 +89,9 @@ func (o *Options) plan() plan {
 	}
 	p.rounds = min(p.rounds, o.Frames)
 	p.perRound = (2*o.Frames + p.rounds - 1) / p.rounds
-	// A transport that keeps the pace needs this long; one that does not gets half as long again and makes fewer frames.
+	// A transport that keeps the pace needs so long; one that does not makes fewer frames.
 	pace := time.Duration(p.perRound+p.warmUp) * time.Second / time.Duration(o.Rate)
-	p.roundLimit = max(p.roundLimit, pace+pace/4)
+	p.roundLimit = max(p.roundLimit, pace+pace/10)
 	return p
 }
 

@@ -43,6 +43,7 @@ type answer struct {
 
 // tally is what a round gave.
 type tally struct {
+	Arrived    []int64 `json:"arrived_ns,omitempty"` // when the message was there, less t0, of all these frames
 	Minimal    []int64 `json:"minimal_ns,omitempty"` // t1 - t0 of frames with the kernel that reads one tile
 	Whole      []int64 `json:"whole_ns,omitempty"`   // and of those with the kernel that reads every byte
 	Frames     int     `json:"frames"`               // with those of the warm-up
@@ -54,6 +55,7 @@ type tally struct {
 }
 
 func (t *tally) add(o tally) {
+	t.Arrived = append(t.Arrived, o.Arrived...)
 	t.Minimal, t.Whole = append(t.Minimal, o.Minimal...), append(t.Whole, o.Whole...)
 	t.Frames += o.Frames
 	t.Mismatches += o.Mismatches

@@ -50,9 +50,6 @@ var transports = []transport{
 
 func (t transport) needsGPU() bool { return t.Kind == kindDevice || t.Kind == kindPython }
 
-// fromHost tells that the consumer uploads the frame itself.
-func (t transport) fromHost() bool { return !t.needsGPU() }
-
 // subjects of the frames of one transport's ring or of its messages.
 func frameSubject(camera string) string { return ipc.Subject(rig, camera, ipc.KindFrame) }
 func ackSubject(camera string) string   { return ipc.Subject(rig, camera, ipc.KindAck) }

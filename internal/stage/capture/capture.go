@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,10 +35,12 @@ func Run(ctx context.Context, env *stage.Env) error {
 		return stage.Permanent(errors.New("no camera is configured: name sources with --source or in the configuration file"))
 	}
 	cameras := make([]*camera, 0, len(env.Config.Cameras))
-	defer func() {
+	defer func() { // side by side: each ring waits until the other processes have let go of its device memory
+		var closing sync.WaitGroup
 		for _, c := range cameras {
-			_ = c.Close()
+			closing.Go(func() { _ = c.Close() })
 		}
+		closing.Wait()
 	}()
 	gpus := newGPUs(env.Config, env.Log)
 	for _, cfg := range env.Config.Cameras {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"facetrack/gpuring"
+	"facetrack/internal/cuda"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -34,10 +35,25 @@ type Set struct {
 
 	mu    sync.Mutex
 	links map[string]*ipc.Link
+	gpu   *cuda.Context // nil without a GPU: the links say why
 }
 
-// New returns an empty set.
-func New(env *stage.Env) *Set { return &Set{env: env, links: map[string]*ipc.Link{}} }
+// New returns an empty set. Where frames may be in device memory it makes this process's context first: that takes 0.3 s, and
+// seconds when many processes start at once, which no frame should wait for.
+func New(env *stage.Env) *Set {
+	s := &Set{env: env, links: map[string]*ipc.Link{}}
+	if !env.Config.DeviceRing() {
+		return s
+	}
+	device, err := cuda.SelectDevice(env.Config.CUDA.GPU)
+	if err == nil {
+		s.gpu, err = cuda.Open(device)
+	}
+	if err != nil {
+		env.Log.Debug("no GPU yet", "error", err)
+	}
+	return s
+}
 
 // With leases the frame, hands its image to use and gives the lease back. Only when it returns "" the image was
 // whole all the time; otherwise it returns the reason to drop the frame, and what use has computed is void.
@@ -161,6 +177,10 @@ func (s *Set) Close() error {
 	for name, l := range s.links {
 		errs = append(errs, l.Close())
 		delete(s.links, name)
+	}
+	if s.gpu != nil {
+		errs = append(errs, s.gpu.Close())
+		s.gpu = nil
 	}
 	return errors.Join(errs...)
 }
