@@ -12,11 +12,7 @@ import (
 type deviceChannel struct {
 	gpu       *cuda.Context
 	reader    gpuring.DeviceReader
-	downloads *downloads
-}
-
-func newDeviceChannel(gpu *cuda.Context, reader gpuring.DeviceReader, frameBytes int) *deviceChannel {
-	return &deviceChannel{gpu: gpu, reader: reader, downloads: &downloads{gpu: gpu, bytes: frameBytes}}
+	downloads *downloads // the link's
 }
 
 func (d *deviceChannel) reaches() reach {
@@ -40,5 +36,5 @@ func (d *deviceChannel) lease(_ context.Context, t gpuring.Ticket) (Lease, error
 
 // Close is called once, when no lease is left.
 func (d *deviceChannel) Close() error {
-	return errors.Join(d.downloads.Close(), d.reader.Close(), d.gpu.Close())
+	return errors.Join(d.reader.Close(), d.gpu.Close())
 }

@@ -48,13 +48,44 @@ type download struct {
 	pinned *cuda.Pinned
 }
 
-// downloads keeps the idle ones: as many as there were frames in work at once.
+// downloads keeps the idle ones: as many as there were frames in work at once. They stay from ring to ring until the link is
+// closed: making them takes time, and the driver does not free memory while a stream waits for a capture process that died, which
+// is when rings change. Their context stays as well: making one takes 0.1 s, and more than a second when ten processes do so.
 type downloads struct {
 	gpu   *cuda.Context
 	bytes int // of a frame
 
-	mu   sync.Mutex
-	idle []*download
+	mu     sync.Mutex
+	idle   []*download
+	closed bool
+}
+
+// pool is what identifies downloads: the device and the size of a frame.
+type pool struct {
+	gpu   cuda.UUID
+	bytes int
+}
+
+// downloadsOn returns the link's downloads on a device.
+func (l *Link) downloadsOn(d cuda.Device, bytes int) (*downloads, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := pool{d.UUID, bytes}
+	if have := l.pools[key]; have != nil {
+		return have, nil
+	}
+	if l.closed {
+		return nil, fmt.Errorf("%w: this link was closed", gpuring.ErrClosed)
+	}
+	gpu, err := cuda.Open(d)
+	if err != nil {
+		return nil, err
+	}
+	if l.pools == nil {
+		l.pools = map[pool]*downloads{}
+	}
+	l.pools[key] = &downloads{gpu: gpu, bytes: bytes}
+	return l.pools[key], nil
 }
 
 // fetch returns when the frame is in the download's buffer. The GPU waits for the frame's upload, the host for the GPU.
@@ -95,19 +126,27 @@ func (d *downloads) take() (*download, error) {
 func (d *downloads) give(x *download) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		_ = x.Close() // nobody is left to be told
+		return
+	}
 	d.idle = append(d.idle, x)
 }
 
-// Close frees the idle downloads; none may be in use.
+// Close frees the idle downloads; those in use go when they are given back.
 func (d *downloads) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
 	var errs []error
 	for _, x := range d.idle {
 		errs = append(errs, x.Close())
 	}
 	d.idle = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.gpu.Close())...)
 }
 
 func (x *download) Close() error { return errors.Join(x.stream.Close(), x.pinned.Close()) }

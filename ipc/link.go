@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"facetrack/gpuring"
-	"facetrack/internal/cuda"
 )
 
 // LinkOptions adjust a Link; the zero value is usual.
@@ -44,8 +43,8 @@ type Link struct {
 	askedAt   time.Time
 
 	mu       sync.Mutex
-	now      *attachment   // nil before the first attach and after a break
-	gpu      *cuda.Context // from the first attachment on a GPU to the end
+	now      *attachment // nil before the first attach and after a break
+	pools    map[pool]*downloads
 	status   LinkStatus
 	broken   map[Transport]string // why rungs failed on the ring with brokenAt's nonce
 	brokenAt string
@@ -172,26 +171,16 @@ func (l *Link) isClosed() bool {
 func (l *Link) Close() error {
 	l.mu.Lock()
 	a := l.now
-	gpu := l.gpu
-	l.now, l.gpu, l.closed = nil, nil, true
+	pools := l.pools
+	l.now, l.pools, l.closed = nil, nil, true
 	l.status.detach("closed")
 	l.mu.Unlock()
 	if a != nil {
 		a.retire()
 	}
-	if gpu != nil {
-		return gpu.Close()
+	var errs []error
+	for _, p := range pools {
+		errs = append(errs, p.Close())
 	}
-	return nil
-}
-
-// keep keeps the process's context of a device until the link is closed: the next ring finds it as it is. Making one takes
-// 0.1 s, and more than a second when ten processes do so.
-func (l *Link) keep(d cuda.Device) (err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gpu == nil && !l.closed {
-		l.gpu, err = cuda.Open(d)
-	}
-	return err
+	return errors.Join(errs...)
 }

@@ -61,9 +61,6 @@ func (a *gpuAttach) open(ctx context.Context) (_ channel, err error) {
 	if err := a.prove(ctx, ch.reader); err != nil {
 		return nil, errors.Join(err, ch.Close())
 	}
-	if err := a.link.keep(a.device); err != nil {
-		return nil, errors.Join(err, ch.Close())
-	}
 	return ch, nil
 }
 
@@ -137,7 +134,11 @@ func (a *gpuAttach) openRing(gpu *cuda.Context) (*deviceChannel, error) {
 	if !ok {
 		return nil, errors.Join(errNoMemory, opened.Close())
 	}
-	return newDeviceChannel(gpu, reader, d.Geometry.FrameBytes()), nil
+	down, err := a.link.downloadsOn(a.device, d.Geometry.FrameBytes())
+	if err != nil {
+		return nil, errors.Join(err, reader.Close())
+	}
+	return &deviceChannel{gpu: gpu, reader: reader, downloads: down}, nil
 }
 
 // why puts a failure into words.

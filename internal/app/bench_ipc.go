@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"facetrack/gpuring"
@@ -16,17 +17,18 @@ import (
 
 // BenchIPCCmd compares the ways of a frame from one process to the other.
 type BenchIPCCmd struct {
-	Frames  int      `default:"2000" help:"Paced frames of each transport, format and kernel."`
+	Frames  int      `placeholder:"N" help:"Paced frames of each transport and format: 1500, with --quick 150."`
 	Formats []string `default:"NV12,BGR" help:"Pixel formats."`
 	Size    string   `default:"1920x1080" help:"Of a frame, px."`
-	Rate    int      `default:"800" help:"Paced frames per second."`
-	Readers []int    `default:"1,2,4,9" help:"Numbers of processes with which the bytes of a frame are counted."`
+	Rate    int      `default:"200" help:"Paced frames per second."`
+	Readers []int    `default:"1,2,4,9" help:"Numbers of processes with which the bytes of a frame are counted; with --quick those above 2 are computed."`
 	JSON    string   `name:"json" aliases:"out" type:"path" placeholder:"FILE" help:"Write the raw numbers."`
 	GPU     string   `name:"gpu" default:"auto" help:"auto, off, a number or a UUID."`
 	Dir     string   `placeholder:"DIR" type:"path" help:"Folder of the rings."`
 	Python  string   `default:"python3" help:"Python with PyTorch; empty: without."`
-	Script  string   `name:"torch-script" type:"path" placeholder:"FILE" help:"The PyTorch side, torch_ipc.py; else looked for in scripts/bench and beside the program."`
+	Script  string   `name:"script" aliases:"torch-script" type:"path" placeholder:"FILE" help:"The PyTorch side, torch_ipc.py; else looked for in scripts/bench and beside the program."`
 	MPS     string   `name:"mps" default:"auto" enum:"auto,on,off" help:"Whether NVIDIA's Multi-Process Service is in use; auto looks."`
+	Awake   bool     `help:"Keep the CPUs from sleeping between frames, as 'up --awake' does."`
 	Quick   bool     `help:"A rehearsal: few frames."`
 	Second  bool     `hidden:"" help:"Be the second process (used by 'bench ipc')."`
 }
@@ -42,6 +44,11 @@ func (b *BenchIPCCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keeper, err := keepAwake(b.Awake)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = keeper.Close() }()
 	result, err := ipcbench.Run(ctx, o)
 	if err != nil {
 		return err
@@ -71,7 +78,7 @@ func (b *BenchIPCCmd) options() (o ipcbench.Options, err error) {
 	}
 	m := machine()
 	o = ipcbench.Options{
-		Frames: b.Frames, Rate: b.Rate, Readers: b.Readers, GPU: b.GPU, Dir: b.Dir, Python: b.Python, MPS: b.MPS, Quick: b.Quick,
+		Frames: b.Frames, Rate: b.Rate, Readers: b.Readers, GPU: b.GPU, Dir: b.Dir, Python: b.Python, MPS: b.MPS, Quick: b.Quick, Awake: b.Awake,
 		Child: []string{self, "bench", "ipc", "--second"}, Commit: version.Commit(), Progress: os.Stderr,
 		Machine: ipcbench.Machine{CPU: m.CPU, Cores: m.Cores, Kernel: m.Kernel, Go: m.Go},
 	}
@@ -82,8 +89,13 @@ func (b *BenchIPCCmd) options() (o ipcbench.Options, err error) {
 	if _, err := fmt.Sscanf(b.Size, "%dx%d", &o.Width, &o.Height); err != nil {
 		return o, fmt.Errorf("--size %q: give width and height as 1920x1080", b.Size)
 	}
-	if b.Quick && b.Frames == 2000 {
-		o.Frames = 40
+	if o.Frames == 0 {
+		o.Frames = map[bool]int{false: 1500, true: 150}[b.Quick]
+	}
+	if b.Quick {
+		few := func(n int) bool { return n <= 2 }
+		o.Computed = slices.DeleteFunc(slices.Clone(b.Readers), few)
+		o.Readers = slices.DeleteFunc(slices.Clone(b.Readers), func(n int) bool { return !few(n) })
 	}
 	if b.Python != "" {
 		o.Script = b.script(self)

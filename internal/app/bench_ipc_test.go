@@ -30,7 +30,7 @@ func TestBenchIPCOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Frames != 2000 || o.Width != 1920 || o.Height != 1080 || len(o.Formats) != 2 || o.Formats[0] != gpuring.NV12 || o.GPU != "auto" || len(o.Readers) != 4 {
+	if o.Frames != 1500 || o.Rate != 200 || o.Width != 1920 || o.Height != 1080 || len(o.Formats) != 2 || o.Formats[0] != gpuring.NV12 || o.GPU != "auto" || len(o.Readers) != 4 {
 		t.Errorf("by default: %+v", o)
 	}
 	if o.Machine.Cores < 1 || o.Machine.MemoryMiB < 1 || strings.Join(o.Child[1:], " ") != "bench ipc --second" {
@@ -40,7 +40,7 @@ func TestBenchIPCOptions(t *testing.T) {
 	if err != nil || o.Frames != 7 || o.Formats[0] != gpuring.BGR || o.Width != 640 || o.Height != 480 || o.Readers[1] != 3 || o.Script != "" || o.MPS != "on" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if o, err := parseBenchIPC(t, "--quick").options(); err != nil || o.Frames != 40 || !o.Quick {
+	if o, err := parseBenchIPC(t, "--quick").options(); err != nil || o.Frames != 150 || !o.Quick || len(o.Readers) != 2 || len(o.Computed) != 2 {
 		t.Errorf("a rehearsal: %+v, %v", o, err)
 	}
 	if _, err := parseBenchIPC(t, "--size", "large").options(); err == nil || !strings.Contains(err.Error(), "1920x1080") {

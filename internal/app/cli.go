@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"facetrack/internal/awake"
 	"facetrack/internal/stage"
 	"facetrack/internal/version"
 )
@@ -24,7 +25,26 @@ type CLI struct {
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
 	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
 	Version VersionCmd `cmd:"" help:"Show the version."`
+	Awake   AwakeCmd   `cmd:"" hidden:"" help:"Keep the CPUs awake until standard input ends (used by --awake)."`
 	Stage   StageCmd   `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
+}
+
+// AwakeCmd keeps the CPUs awake.
+type AwakeCmd struct{}
+
+// Run ends with standard input.
+func (AwakeCmd) Run() error { return awake.Run(os.Stdin) }
+
+// keepAwake starts the process that keeps the CPUs awake, if it is wanted.
+func keepAwake(wanted bool) (*awake.Keeper, error) {
+	if !wanted {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return awake.Start(self, "awake")
 }
 
 // StageCmd runs a stage in this process; its flags are those of the stage's own program.

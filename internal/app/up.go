@@ -48,6 +48,11 @@ func (u *UpCmd) Run(ctx context.Context) error {
 	if err := absolute(&cfg); err != nil {
 		return err
 	}
+	keeper, err := keepAwake(u.Awake)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = keeper.Close() }()
 	screen := newScreen(os.Stderr, u.Quiet)
 	r := &rig{
 		cmd: u, cfg: cfg, screen: screen, log: newLogger(screen, u.LogLevel), begin: time.Now(), last: map[string]telemetry.Stats{},

@@ -31,6 +31,7 @@ type UpCmd struct {
 	NoLSL     bool          `name:"no-lsl" help:"Offer no LSL streams."`
 	Threads   bool          `help:"Run the stages as threads of this process instead of processes."`
 	Quiet     bool          `short:"q" help:"No progress and no summary table."`
+	Awake     bool          `help:"Keep the CPUs from sleeping between frames: a third of the latency in a virtual machine, at the price of power."`
 	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
 }
 

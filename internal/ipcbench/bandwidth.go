@@ -79,8 +79,8 @@ func (b *bench) uploadsOf(ctx context.Context, f gpuring.Format) (err error) {
 func (b *bench) report(f gpuring.Format, size int, memories []hostMemory, times [][]int64) {
 	pinned := figure(times[0]).P50
 	for i, m := range memories {
-		w := Bandwidth{Format: string(f), Memory: m.what, US: figure(times[i])}
-		w.GBs, w.Ratio = round2(float64(size)/1e3/max(w.US.P50, 1e-9)), ratio(w.US.P50, pinned)
+		w := Bandwidth{Format: string(f), Memory: m.what, Time: figure(times[i])}
+		w.GBs, w.Ratio = round2(float64(size)/1e3/max(w.Time.P50, 1e-9)), ratio(w.Time.P50, pinned)
 		b.result.Uploads = append(b.result.Uploads, w)
 	}
 }

@@ -21,11 +21,13 @@ type spec struct {
 	lanes    int
 	passes   int
 	timed    bool // paced, fresh stamps, times
+	every    int  // extra transports take part in every so many rounds; 0: in all
 }
 
 func (p plan) paced(rate int) spec {
 	return spec{
 		frames: p.perRound, warmUp: p.warmUp, limit: p.roundLimit, interval: time.Second / time.Duration(rate), window: 1, lanes: 1, passes: 1, timed: true,
+		every: p.extraEvery,
 	}
 }
 

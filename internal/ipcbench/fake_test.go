@@ -46,7 +46,7 @@ func TestWithImitatedGPU(t *testing.T) {
 	if l := r.line(Shm, "NV12"); l == nil || !strings.Contains(l.Note, "is page-locked") {
 		t.Errorf("%+v", l)
 	}
-	if len(r.Uploads) != 6 || r.Uploads[0].US.P50 <= 0 || r.Uploads[0].Ratio != 1 {
+	if len(r.Uploads) != 6 || r.Uploads[0].Time.P50 <= 0 || r.Uploads[0].Ratio != 1 {
 		t.Errorf("uploads: %+v", r.Uploads)
 	}
 	if len(r.Overlap) != 2 {

@@ -2,7 +2,7 @@ package ipcbench
 
 // Line is one transport with one format.
 type Line struct {
-	Transport  string  `json:"transport"`
+	Transport  string  `json:"name"`
 	Format     string  `json:"format"`
 	FrameBytes int     `json:"frame_bytes"`
 	How        string  `json:"how"`
@@ -11,16 +11,16 @@ type Line struct {
 	AttachMS   float64 `json:"attach_ms,omitempty"`
 
 	// When the frame's message had arrived in the other process, from the same beginning: the part that is not the GPU's.
-	Message Figure `json:"message_arrived_us,omitzero"`
+	Message Figure `json:"message,omitzero"`
 	// From "the frame is complete in host memory" until the consumer's host knows that a kernel of its has ended that reads
 	// one tile of it: an upper bound of when a kernel may read the frame.
-	MayStart Figure `json:"kernel_may_read_us"`
+	MayStart Figure `json:"ready"`
 	// The same with a kernel that reads and checks every byte.
-	Whole Figure `json:"whole_frame_checked_us"`
+	Whole Figure `json:"whole"`
 
 	PacedRate  float64   `json:"paced_frames_per_second"`     // that was reached
-	Saturated  float64   `json:"saturated_frames_per_second"` // median of the rounds
-	SatRounds  []float64 `json:"saturated_rounds"`
+	Saturated  float64   `json:"fps"`                     // saturated: median of the rounds
+	SatRounds  []float64 `json:"fps_rounds"`
 	Checked    int       `json:"frames_checked"` // of all rounds, warm-up included
 	Mismatches int       `json:"mismatches"`
 	Failed     int       `json:"failed"`

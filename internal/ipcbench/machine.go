@@ -36,13 +36,12 @@ func (m *Machine) Memory() {
 // GPU is the device of a run.
 type GPU struct {
 	Name        string `json:"name"`
+	UUID        string `json:"uuid"`
 	Driver      string `json:"driver"` // "" when NVML does not tell
 	CUDA        string `json:"cuda"`   // of the driver: "13.0"
 	Capability  string `json:"compute_capability"`
 	MemoryMiB   int64  `json:"memory_mib"`
 	PCIe        string `json:"pcie,omitempty"` // "generation 5, 16 lanes"
-	MPS         string `json:"mps"`            // "on" or "off"
-	MPSReason   string `json:"mps_reason,omitempty"`
 	Imitated    string `json:"imitated_by,omitempty"` // the library that took the driver's place: figures mean nothing then
 	NVMLMissing string `json:"nvml_error,omitempty"`
 }
@@ -52,21 +51,26 @@ func (p *producer) describeGPU() *GPU {
 		return nil
 	}
 	d := p.gpu.Device()
-	g := &GPU{Name: d.Name, Capability: fmt.Sprintf("%d.%d", d.Major, d.Minor), MemoryMiB: d.Memory >> 20, MPS: p.o.MPS}
+	g := &GPU{Name: d.Name, UUID: d.ID(), Capability: fmt.Sprintf("%d.%d", d.Major, d.Minor), MemoryMiB: d.Memory >> 20}
 	if library := os.Getenv(cuda.LibraryVariable); library != "" {
 		g.Imitated = filepath.Base(library)
 	}
 	if v, err := cuda.DriverVersion(); err == nil {
 		g.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
 	}
-	if g.MPS == "auto" {
-		m := nvml.FindMPS()
-		g.MPS, g.MPSReason = map[bool]string{true: "on", false: "off"}[m.Running], m.Reason
-	}
 	if err := g.ask(d.ID()); err != nil {
 		g.NVMLMissing = err.Error()
 	}
 	return g
+}
+
+// describeMPS tells whether clients share the GPU through a server: "on", "off", or "" without a GPU.
+func (p *producer) describeMPS() (state, reason string) {
+	if p.gpu == nil || p.o.MPS != "auto" {
+		return map[bool]string{true: p.o.MPS}[p.gpu != nil], ""
+	}
+	m := nvml.FindMPS()
+	return map[bool]string{true: "on", false: "off"}[m.Running], m.Reason
 }
 
 // ask takes what only NVML knows.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"facetrack/gpuring"
@@ -11,17 +12,19 @@ import (
 
 // Options say what to measure.
 type Options struct {
-	Frames        int // paced frames of each transport, format and kernel, after warm-up
+	Frames        int // paced frames of each transport and format, half of them for each kernel, after warm-up
 	Formats       []gpuring.Format
 	Width, Height int
 	Rate          int    // frames per second of paced rounds
 	Readers       []int  // how many consumers the count of bytes is made with
+	Computed      []int  // the same, computed from the count with one
 	GPU           string // "auto", "off", an ordinal or a UUID
 	Dir           string // of the rings; gpuring.DefaultDir when empty
 	Python        string // interpreter of Script
 	Script        string // the PyTorch side; "" leaves it out
 	MPS           string // "on", "off", or "auto": look for the daemon
 	Quick         bool   // a rehearsal: few frames
+	Awake         bool   // the caller keeps the CPUs awake: noted in the result
 	Child         []string
 	Machine       Machine
 	Commit        string
@@ -45,7 +48,7 @@ func (o *Options) check() error {
 			return fmt.Errorf("%w: %d×%d %s: formats are NV12, BGR and YUYV, sizes even", ErrOptions, o.Width, o.Height, f)
 		}
 	}
-	for _, n := range o.Readers {
+	for _, n := range slices.Concat(o.Readers, o.Computed) {
 		if n < 1 || n > gpuring.MaxReaders {
 			return fmt.Errorf("%w: %d readers: a ring has 1 to %d", ErrOptions, n, gpuring.MaxReaders)
 		}
@@ -70,6 +73,7 @@ const (
 type plan struct {
 	rounds     int // paced rounds of each transport and format
 	perRound   int // frames of one, both kernels together
+	extraEvery int // transports that nothing is promised about take part in every so many of them
 	warmUp     int // frames of each round that do not count
 	roundLimit time.Duration
 	saturated  int           // rounds
@@ -81,14 +85,14 @@ type plan struct {
 
 func (o *Options) plan() plan {
 	p := plan{
-		rounds: 16, warmUp: 10, roundLimit: 400 * time.Millisecond, saturated: 3, saturateIn: 300 * time.Millisecond,
+		rounds: 10, warmUp: 6, extraEvery: 3, roundLimit: 400 * time.Millisecond, saturated: 3, saturateIn: 300 * time.Millisecond,
 		copies: 50, blocks: 10, byteFrames: 300,
 	}
 	if o.Quick {
-		p = plan{rounds: 2, warmUp: 3, roundLimit: 150 * time.Millisecond, saturated: 1, saturateIn: 100 * time.Millisecond, copies: 5, blocks: 2, byteFrames: 20}
+		p = plan{rounds: 2, warmUp: 3, extraEvery: 2, roundLimit: 150 * time.Millisecond, saturated: 1, saturateIn: 100 * time.Millisecond, copies: 5, blocks: 2, byteFrames: 20}
 	}
 	p.rounds = min(p.rounds, o.Frames)
-	p.perRound = (2*o.Frames + p.rounds - 1) / p.rounds
+	p.perRound = (o.Frames + p.rounds - 1) / p.rounds
 	// A transport that keeps the pace needs so long; one that does not makes fewer frames.
 	pace := time.Duration(p.perRound+p.warmUp) * time.Second / time.Duration(o.Rate)
 	p.roundLimit = max(p.roundLimit, pace+pace/10)

@@ -30,7 +30,7 @@ func (r *Result) Print(out io.Writer) error {
 		}
 	}
 	for _, n := range r.NotRun {
-		p.line("not run: %s: %s", n.What, n.Reason)
+		p.line("not run: %s: %s", n.Name, n.Reason)
 	}
 	return w.Flush()
 }
@@ -44,7 +44,7 @@ func (r *Result) printGPU(p *printer) {
 	if g == nil {
 		return
 	}
-	p.line("%s, driver %s, CUDA %s, PCIe %s, MPS %s; %s", g.Name, orUnknown(g.Driver), g.CUDA, orUnknown(g.PCIe), g.MPS, orUnknown(r.Torch))
+	p.line("%s, driver %s, CUDA %s, PCIe %s, MPS %s; %s", g.Name, orUnknown(g.Driver), g.CUDA, orUnknown(g.PCIe), r.MPS, orNone(r.Torch))
 	if g.Imitated != "" {
 		p.line("The driver is an imitation (%s): the figures mean nothing.", g.Imitated)
 	}
@@ -55,6 +55,13 @@ func orUnknown(s string) string {
 		return "unknown"
 	}
 	return s
+}
+
+func orNone(torch string) string {
+	if torch == "" {
+		return "no PyTorch"
+	}
+	return torch
 }
 
 func (r *Result) printBytes(p *printer) {
@@ -70,7 +77,7 @@ func (r *Result) printBytes(p *printer) {
 		if row.Transport == Auto {
 			less = fmt.Sprintf("%.1f %%", 100*max(row.Less, 0))
 		}
-		p.line("%d\t%s\t%s%s\t%.2f\t%.0f\t%s\t%s", row.Readers, row.Format, row.Transport, map[bool]string{false: " (reckoned)"}[row.Measured],
+		p.line("%d\t%s\t%s%s\t%.2f\t%.0f\t%s\t%s", row.Readers, row.Format, row.Transport, map[bool]string{false: " (computed)"}[row.Measured],
 			row.Up/1e6, row.Down, less, seen)
 	}
 }
@@ -80,7 +87,7 @@ func (r *Result) printUploads(p *printer) {
 		p.line("\nupload from\tformat\tµs p50\tp99\tGB/s\ttime against page-locked")
 	}
 	for _, u := range r.Uploads {
-		p.line("%s\t%s\t%.0f\t%.0f\t%.1f\t%.2f", u.Memory, u.Format, u.US.P50, u.US.P99, u.GBs, u.Ratio)
+		p.line("%s\t%s\t%.0f\t%.0f\t%.1f\t%.2f", u.Memory, u.Format, u.Time.P50, u.Time.P99, u.GBs, u.Ratio)
 	}
 	if len(r.Overlap) > 0 {
 		p.line("\nformat\tupload µs\tkernel µs\toverlapped frames/s\tone at a time\tratio\tone stream\tratio")

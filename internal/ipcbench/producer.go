@@ -80,7 +80,7 @@ func (p *producer) feeds(f gpuring.Format) (all []*feed, noRing, err error) {
 	base := fmt.Sprintf("p%d-%s", os.Getpid(), strings.ToLower(string(f)))
 	rings := map[bool]gpuring.Writer{}
 	for _, t := range transports {
-		if t.Kind == kindPython || t.needsGPU() && p.gpu == nil || t.Kind == kindPageable && p.gpu == nil {
+		if t.Kind == kindPython || t.needsGPU() && p.gpu == nil {
 			continue
 		}
 		to := &feed{transport: t, shape: shape, marks: &p.marks}

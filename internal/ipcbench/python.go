@@ -42,10 +42,10 @@ type pythonAnswer struct {
 // startPython starts it without waiting: importing PyTorch takes seconds.
 func startPython(o Options, uuid string) (*python, error) {
 	if o.Script == "" {
-		return nil, fmt.Errorf("no script: --torch-script names scripts/bench/torch_ipc.py")
+		return nil, fmt.Errorf("no script: --script names scripts/bench/torch_ipc.py")
 	}
 	if _, err := os.Stat(o.Script); err != nil {
-		return nil, fmt.Errorf("the script is not here: %w: --torch-script names it", err)
+		return nil, fmt.Errorf("the script is not here: %w: --script names it", err)
 	}
 	c, err := startChild("Python", []string{o.Python, "-u", o.Script, "--gpu", uuid})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestPythonThatCannot(t *testing.T) {
 	if err := withTorch(t, "no GPU").ready(context.Background()); err == nil || !strings.Contains(err.Error(), "finds no CUDA device") {
 		t.Errorf("without a GPU: %v", err)
 	}
-	if _, err := startPython(Options{Python: "python3", Script: "nowhere.py"}, ""); err == nil || !strings.Contains(err.Error(), "--torch-script") {
+	if _, err := startPython(Options{Python: "python3", Script: "nowhere.py"}, ""); err == nil || !strings.Contains(err.Error(), "--script") {
 		t.Errorf("without the script: %v", err)
 	}
 	if _, err := startPython(Options{Python: "no-such-python", Script: "doc.go"}, ""); err == nil {

@@ -9,12 +9,14 @@ type Result struct {
 	Seconds    float64     `json:"seconds"` // that the run took
 	Machine    Machine     `json:"machine"`
 	GPU        *GPU        `json:"gpu,omitempty"`
+	MPS        string      `json:"mps,omitempty"` // NVIDIA's Multi-Process Service: "on" or "off"
+	MPSReason  string      `json:"mps_reason,omitempty"`
 	Torch      string      `json:"torch,omitempty"` // version of PyTorch and its CUDA
 	Parameters Parameters  `json:"parameters"`
 	Looks      string      `json:"frames_are_read_by"` // "GPU kernel" or "CPU"
 	Transports []Line      `json:"transports"`
-	PCIe       []PCIe      `json:"pcie_bytes,omitempty"`
-	Uploads    []Bandwidth `json:"uploads,omitempty"`
+	PCIe       []PCIe      `json:"pcie,omitempty"`
+	Uploads    []Bandwidth `json:"upload,omitempty"`
 	Overlap    []Overlap   `json:"overlap,omitempty"`
 	Targets    []Target    `json:"targets,omitempty"`
 	NotRun     []NotRun    `json:"not_run,omitempty"`
@@ -26,6 +28,7 @@ type Parameters struct {
 	Height       int     `json:"height"`
 	Rate         int     `json:"paced_frames_per_second"`
 	Rounds       int     `json:"paced_rounds"`
+	ExtraEvery   int     `json:"extra_transports_in_every_nth_paced_round"`
 	RoundFrames  int     `json:"frames_per_paced_round"`
 	RoundLimitMS float64 `json:"paced_round_limit_ms"` // a slow transport makes fewer frames
 	WarmUp       int     `json:"warm_up_frames_per_round"`
@@ -35,6 +38,7 @@ type Parameters struct {
 	Lanes        int     `json:"saturated_consumer_streams"`
 	Slots        int     `json:"slots"`
 	Quick        bool    `json:"quick,omitempty"`
+	Awake        bool    `json:"cpus_kept_awake"`
 }
 
 // PCIe is what one frame costs on the way between CPU and GPU when several processes read it.
@@ -42,7 +46,7 @@ type PCIe struct {
 	Readers   int     `json:"readers"`
 	Format    string  `json:"format"`
 	Transport string  `json:"transport"`
-	Measured  bool    `json:"measured"` // false: reckoned from the figures with one reader
+	Measured  bool    `json:"measured"` // false: computed from the figures with one reader
 	Up        float64 `json:"bytes_to_gpu_per_frame"`
 	Down      float64 `json:"bytes_from_gpu_per_frame"`
 	Less      float64 `json:"less_than_shm,omitempty"` // 0.75: a quarter of the bytes of shm with as many readers
@@ -61,7 +65,7 @@ type Seen struct {
 type Bandwidth struct {
 	Format string  `json:"format"`
 	Memory string  `json:"memory"`
-	US     Figure  `json:"us"` // call to upload until the host knows that it has ended
+	Time   Figure  `json:"time"` // call to upload until the host knows that it has ended
 	GBs    float64 `json:"gb_per_s"`
 	Ratio  float64 `json:"time_against_pinned"`
 }
@@ -94,7 +98,7 @@ type Target struct {
 
 // NotRun is something that could not be measured here.
 type NotRun struct {
-	What   string `json:"what"`
+	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 

@@ -24,9 +24,10 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	b := &bench{producer: p, result: Result{
 		Commit: o.Commit, Date: began.UTC().Truncate(time.Second), Machine: o.Machine, GPU: p.describeGPU(), Parameters: p.parameters(), Looks: "GPU kernel",
 	}}
+	b.result.MPS, b.result.MPSReason = p.describeMPS()
 	if p.gpu == nil {
 		b.result.Looks = "CPU"
-		b.skip("everything on the GPU", errors.New(p.noGPU))
+		b.skipGPU(errors.New(p.noGPU))
 	}
 	if err := b.all(ctx); err != nil {
 		return nil, err
@@ -37,9 +38,9 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 
 func (p *producer) parameters() Parameters {
 	return Parameters{
-		Width: p.o.Width, Height: p.o.Height, Rate: p.o.Rate, Rounds: p.plan.rounds, RoundFrames: p.plan.perRound,
+		Width: p.o.Width, Height: p.o.Height, Rate: p.o.Rate, Rounds: p.plan.rounds, ExtraEvery: p.plan.extraEvery, RoundFrames: p.plan.perRound,
 		RoundLimitMS: round2(p.plan.roundLimit.Seconds() * 1e3), WarmUp: p.plan.warmUp, Saturated: p.plan.saturated,
-		SaturatedMS: round2(p.plan.saturateIn.Seconds() * 1e3), Window: window, Lanes: lanes, Slots: slots, Quick: p.o.Quick,
+		SaturatedMS: round2(p.plan.saturateIn.Seconds() * 1e3), Window: window, Lanes: lanes, Slots: slots, Quick: p.o.Quick, Awake: p.o.Awake,
 	}
 }
 
@@ -50,14 +51,29 @@ type bench struct {
 	python *python
 }
 
+const whatUploads = "uploads from page-locked and from other memory"
+
 // contestant is one transport with one format.
 type contestant struct {
 	runner
-	line Line
+	line  Line
+	extra bool
 }
 
 func (b *bench) skip(what string, why error) {
 	b.result.NotRun = append(b.result.NotRun, NotRun{what, why.Error()})
+}
+
+// skipGPU names what needs a GPU.
+func (b *bench) skipGPU(why error) {
+	for _, t := range transports {
+		if t.needsGPU() {
+			b.skip(t.Name, why)
+		}
+	}
+	for _, what := range []string{whatUploads, "overlap of uploads and kernels", "bytes over PCIe"} {
+		b.skip(what, why)
+	}
 }
 
 func (b *bench) say(format string, a ...any) {
@@ -82,9 +98,9 @@ func (b *bench) all(ctx context.Context) error {
 	b.readers = append(b.readers, first)
 	b.awaitPython(ctx)
 	if b.gpu != nil {
-		b.say("uploads from page-locked and from other memory")
+		b.say("%s", whatUploads)
 		if err := b.uploads(ctx); err != nil {
-			b.skip("uploads from page-locked and from other memory", err)
+			b.skip(whatUploads, err)
 		}
 	}
 	feeds := map[gpuring.Format][]*feed{}
@@ -158,12 +174,12 @@ func (b *bench) contestants(ctx context.Context, f gpuring.Format, feeds []*feed
 		}
 		usable = append(usable, to)
 		line := Line{Transport: to.Name, Format: string(f), FrameBytes: shape.FrameBytes(), How: to.How, Note: a.Note, Sync: a.Sync, AttachMS: a.AttachMS}
-		all = append(all, &contestant{&ownRunner{b.producer, to, b.readers[:1]}, line})
+		all = append(all, &contestant{&ownRunner{b.producer, to, b.readers[:1]}, line, to.Extra})
 	}
 	for _, t := range transports {
 		if t.Kind == kindPython && b.python != nil {
 			line := Line{Transport: t.Name, Format: string(f), FrameBytes: shape.FrameBytes(), How: t.How, Note: b.result.Torch}
-			all = append(all, &contestant{&pythonRunner{b.python, t.Name, shape}, line})
+			all = append(all, &contestant{&pythonRunner{b.python, t.Name, shape}, line, t.Extra})
 		}
 	}
 	return all, usable
@@ -175,7 +191,7 @@ func (b *bench) rounds(ctx context.Context, all []*contestant, n int, s spec, ta
 	for r := range n {
 		for i := range all {
 			c := all[(i+r)%len(all)]
-			if c.runner == nil {
+			if c.runner == nil || c.extra && s.every > 0 && r%s.every != 0 {
 				continue
 			}
 			out, err := c.run(ctx, s)

@@ -11,14 +11,14 @@ var percents = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 100}
 // Figure is a distribution of times in microseconds.
 type Figure struct {
 	Frames int     `json:"frames"`
-	Mean   float64 `json:"mean"`
-	P50    float64 `json:"p50"`
-	P90    float64 `json:"p90"`
-	P99    float64 `json:"p99"`
-	Max    float64 `json:"max"`
+	Mean   float64 `json:"mean_us"`
+	P50    float64 `json:"p50_us"`
+	P90    float64 `json:"p90_us"`
+	P99    float64 `json:"p99_us"`
+	Max    float64 `json:"max_us"`
 	// Percentiles are pairs of percent and microseconds.
-	Percentiles [][2]float64 `json:"percentiles,omitempty"`
-	RoundP50    []float64    `json:"round_p50,omitempty"` // of each round by itself: how steady it was
+	Percentiles [][2]float64 `json:"percentiles_us,omitempty"`
+	RoundP50    []float64    `json:"round_p50_us,omitempty"` // of each round by itself: how steady it was
 }
 
 // figure sums up nanoseconds; it sorts them.

@@ -68,7 +68,7 @@ func TestBytesAgainstShm(t *testing.T) {
 		{Readers: 1, Transport: Auto, Measured: true, Up: 1000, Down: 10},
 		{Readers: 1, Transport: Shm, Measured: true, Up: 990, Down: 10},
 	}}}
-	b.reckon(4)
+	b.compute(4)
 	b.compareBytes()
 	got := b.result.PCIe
 	if len(got) != 4 || got[2].Up != 1000 || got[2].Down != 40 || got[3].Up != 3960 || got[3].Down != 40 || got[2].Measured {
@@ -85,7 +85,7 @@ func TestTargets(t *testing.T) {
 	}
 	b := &bench{producer: &producer{o: Options{Width: 1920, Height: 1080, Readers: []int{2, 9}}}, result: Result{
 		Transports: []Line{line(Auto, 100, 301), line(TorchQueue, 400, 900), line(TorchPipe, 250, 900)},
-		Uploads:    []Bandwidth{{Format: "NV12", Memory: memoryRegistered, US: Figure{P50: 60}}, {Format: "NV12", Memory: memoryPlain, US: Figure{P50: 120}}},
+		Uploads:    []Bandwidth{{Format: "NV12", Memory: memoryRegistered, Time: Figure{P50: 60}}, {Format: "NV12", Memory: memoryPlain, Time: Figure{P50: 120}}},
 		Overlap:    []Overlap{{Format: "NV12", VersusRing: 2, VersusOne: 1.2}},
 		PCIe:       []PCIe{{Readers: 9, Transport: Auto, Less: 0.91}, {Readers: 2, Transport: Auto, Less: 0.5}},
 	}}

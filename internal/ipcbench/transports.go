@@ -23,6 +23,8 @@ type transport struct {
 	Kind kind
 	Sync gpuring.Sync
 	How  string // for people
+	// Extra ones are there to compare with; they get fewer frames.
+	Extra bool
 }
 
 // Names of transports that others are compared with.
@@ -36,19 +38,22 @@ const (
 )
 
 var transports = []transport{
-	{Auto, kindDevice, gpuring.SyncAuto, "uploaded once by the producer, read in place; waits by event, guarded by a memory operation (facetrack's default)"},
-	{Events, kindDevice, gpuring.SyncEvents, "the same; the stream waits for the interprocess event, always"},
-	{MemOps, kindDevice, gpuring.SyncMemOps, "the same; the stream waits for the ready word, always"},
-	{Shm, kindPinned, "", "host ring; each consumer uploads from its own page-locked mapping"},
-	{"shm pageable", kindPageable, "", "host ring; each consumer uploads straight from a mapping that is not page-locked"},
-	{"nats message", kindMessage, "", "pixels in one NATS message (max_payload raised); the consumer uploads the message's memory, which is not page-locked"},
-	{"nats copy", kindCopy, "", "pixels fetched over NATS in chunks with a checksum (facetrack's transport copy); the consumer uploads the copy, which is not page-locked"},
-	{TorchQueue, kindPython, "", "torch.multiprocessing.Queue: pinned tensor, .to(cuda, non_blocking), put; the consumer gets the CUDA tensor"},
-	{TorchPipe, kindPython, "", "the same with torch.multiprocessing.SimpleQueue, which has no thread in between"},
-	{"pickled numpy", kindPython, "", "multiprocessing.Queue of numpy arrays; the consumer uploads"},
+	{Auto, kindDevice, gpuring.SyncAuto, "uploaded once by the producer, read in place; waits by event, guarded by a memory operation (facetrack's default)", false},
+	{Events, kindDevice, gpuring.SyncEvents, "the same; the stream waits for the interprocess event, always", false},
+	{MemOps, kindDevice, gpuring.SyncMemOps, "the same; the stream waits for the ready word, always", false},
+	{Shm, kindPinned, "", "host ring; each consumer uploads from its own page-locked mapping", false},
+	{"shm pageable", kindPageable, "", "host ring; each consumer uploads straight from a mapping that is not page-locked", true},
+	{"nats message", kindMessage, "", "pixels in one NATS message (max_payload raised); the consumer uploads the message's memory, which is not page-locked", false},
+	{"nats copy", kindCopy, "", "pixels fetched over NATS in chunks with a checksum (facetrack's transport copy); the consumer uploads the copy, which is not page-locked", true},
+	{TorchQueue, kindPython, "", "torch.multiprocessing.Queue: pinned tensor, .to(cuda, non_blocking), put; the consumer gets the CUDA tensor", false},
+	{TorchPipe, kindPython, "", "the same with torch.multiprocessing.SimpleQueue, which has no thread in between", true},
+	{"pickled numpy", kindPython, "", "multiprocessing.Queue of numpy arrays; the consumer uploads", true},
 }
 
-func (t transport) needsGPU() bool { return t.Kind == kindDevice || t.Kind == kindPython }
+// needsGPU: without one, pageable memory is read as any other.
+func (t transport) needsGPU() bool {
+	return t.Kind == kindDevice || t.Kind == kindPython || t.Kind == kindPageable
+}
 
 // subjects of the frames of one transport's ring or of its messages.
 func frameSubject(camera string) string { return ipc.Subject(rig, camera, ipc.KindFrame) }

@@ -69,6 +69,9 @@ func (m memory) compare(t *testing.T, before memory, rigs int) {
 	if !onGPU {
 		return // the imitated driver's memory is this machine's
 	}
+	if len(m.Survivors) == 0 || len(m.Survivors) != len(before.Survivors) {
+		t.Errorf("NVML does not tell the survivors' memory: %s %s", before.NVML, m.NVML)
+	}
 	if grown := m.Total - before.Total; grown > float64(tolerancePerContext*contextsPerRig*rigs) {
 		t.Errorf("%.0f MiB of the GPU's memory are taken, %.0f before the kills", m.Total, before.Total)
 	}

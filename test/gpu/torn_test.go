@@ -29,9 +29,10 @@ func TestTornFrames(t *testing.T) {
 		sync   gpuring.Sync
 		frames int
 	}{
-		{"StampedByTheGPU", false, gpuring.SyncEvents, setting(t, "FACETRACK_TORN_FRAMES", tornFrames)},
+		{"StampedByTheGPU", false, gpuring.SyncAuto, setting(t, "FACETRACK_TORN_FRAMES", tornFrames)},
+		{"StampedByTheGPUEvents", false, gpuring.SyncEvents, setting(t, "FACETRACK_TORN_UPLOADS", uploadFrames)},
 		{"StampedByTheGPUMemOps", false, gpuring.SyncMemOps, setting(t, "FACETRACK_TORN_UPLOADS", uploadFrames)},
-		{"Uploaded", true, gpuring.SyncEvents, setting(t, "FACETRACK_TORN_UPLOADS", uploadFrames)},
+		{"Uploaded", true, gpuring.SyncAuto, setting(t, "FACETRACK_TORN_UPLOADS", uploadFrames)},
 		{"UploadedMemOps", true, gpuring.SyncMemOps, setting(t, "FACETRACK_TORN_UPLOADS", uploadFrames)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
