@@ -1,18 +1,15 @@
 #!/usr/bin/env bash
 # Compares the ways of a frame from one process to a kernel of another; raw numbers go to docs/benchmarks/ipc.json.
-# bench-ipc.sh [--mps | --only-mps] [flags of `facetrack bench ipc`…]
-# --mps runs a second time with NVIDIA's Multi-Process Service, a daemon of its own: docs/benchmarks/ipc-mps.json.
-# FACETRACK_BIN is the program, built when it is not set; OUT and OUT_MPS replace the files.
+# bench-ipc.sh [--mps] [flags of `facetrack bench ipc`…]
+# --mps runs it with NVIDIA's Multi-Process Service, a daemon of its own: docs/benchmarks/ipc-mps.json.
+# FACETRACK_BIN is the program, built when it is not set; OUT replaces the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-plain=1 mps=
-case ${1:-} in
---mps) mps=1 && shift ;;
---only-mps) mps=1 plain= && shift ;;
-esac
+mps=
+[ "${1:-}" != --mps ] || { mps=1 && shift; }
 
 if [ -z "${FACETRACK_BIN:-}" ]; then
-	[ -f Makefile ] && command -v go >/dev/null && make --no-print-directory build
+	make --no-print-directory build
 	FACETRACK_BIN=bin/facetrack
 fi
 [ -x "$FACETRACK_BIN" ] || {
@@ -21,33 +18,28 @@ fi
 }
 results=docs/benchmarks
 [ -z "${FACETRACK_LIBCUDA:-}" ] || results=$(mktemp -d) # figures of an imitated driver are no results
-mkdir -p "$results"
+OUT=${OUT:-$results/ipc${mps:+-mps}.json}
+mkdir -p "$(dirname "$OUT")"
 
-run() { # file, flags…
-	local out=$1
-	shift
-	"$FACETRACK_BIN" bench ipc --torch-script scripts/bench/torch_ipc.py --json "$out" "$@"
-	echo "bench-ipc: raw numbers in $out"
-}
-
+if [ -n "$mps" ]; then
+	command -v nvidia-cuda-mps-control >/dev/null || {
+		echo "bench-ipc: nvidia-cuda-mps-control is not here: it comes with the driver" >&2
+		exit 1
+	}
+	folder=$(mktemp -d)
+	# These lead to the daemon that is started here and to no other.
+	export CUDA_MPS_PIPE_DIRECTORY=$folder/pipe CUDA_MPS_LOG_DIRECTORY=$folder/log
+	mkdir "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
+	stop() {
+		echo quit -t 5 | timeout 20 nvidia-cuda-mps-control >/dev/null 2>&1 || true
+		rm -rf "$folder"
+	}
+	trap stop EXIT
+	trap 'exit 130' INT TERM
+	nvidia-cuda-mps-control -d
+	set -- --mps on "$@"
+fi
 status=0
-[ -z "$plain" ] || run "${OUT:-$results/ipc.json}" "$@" || status=$?
-[ -n "$mps" ] || exit $status
-
-command -v nvidia-cuda-mps-control >/dev/null || {
-	echo "bench-ipc: nvidia-cuda-mps-control is not here: it comes with the driver" >&2
-	exit 1
-}
-folder=$(mktemp -d)
-export CUDA_MPS_PIPE_DIRECTORY=$folder/pipe CUDA_MPS_LOG_DIRECTORY=$folder/log
-mkdir "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
-# The variables above lead to this daemon and no other.
-stop() {
-	echo quit -t 5 | timeout 20 nvidia-cuda-mps-control >/dev/null 2>&1 || true
-	rm -rf "$folder"
-}
-trap stop EXIT
-trap 'exit 130' INT TERM
-nvidia-cuda-mps-control -d
-run "${OUT_MPS:-$results/ipc-mps.json}" --mps on "$@" || status=$?
+"$FACETRACK_BIN" bench ipc --script scripts/bench/torch_ipc.py --json "$OUT" "$@" || status=$?
+[ $status -ne 0 ] || echo "bench-ipc: raw numbers in $OUT"
 exit $status

@@ -26,7 +26,7 @@ func withFake(t *testing.T) Options {
 func TestWithImitatedGPU(t *testing.T) {
 	o := withFake(t)
 	r := run(t, o)
-	if len(r.Transports) != 14 || r.GPU == nil || r.GPU.Imitated == "" || r.Looks != "GPU kernel" {
+	if len(r.Transports) != 14 || r.GPU == nil || r.GPU.Imitated == "" || !strings.HasPrefix(r.GPU.UUID, "GPU-") || r.MPS != "off" || r.Looks != "GPU kernel" {
 		t.Fatalf("%d transports on %+v", len(r.Transports), r.GPU)
 	}
 	for _, l := range r.Transports {
@@ -62,13 +62,14 @@ func TestWithImitatedGPU(t *testing.T) {
 // Two readers in place need one upload, two that upload need two.
 func TestBytesOfSeveralReaders(t *testing.T) {
 	o := withFake(t)
+	o.Computed = []int{4}
 	r := run(t, o)
 	frame := float64(r.Transports[0].FrameBytes)
 	want := map[string][2]float64{Auto: {frame + 8, frame + 8}, Shm: {frame, 2 * frame}}
-	if len(r.PCIe) != 4 {
+	if len(r.PCIe) != 6 || r.PCIe[5].Measured || r.PCIe[5].Up != 4*frame || r.PCIe[4].Up != frame+8 {
 		t.Fatalf("%+v", r.PCIe)
 	}
-	for _, row := range r.PCIe {
+	for _, row := range r.PCIe[:4] {
 		if up := want[row.Transport][row.Readers-1]; !row.Measured || row.Up != up {
 			t.Errorf("%+v, want %v bytes up", row, up)
 		}

@@ -18,7 +18,7 @@ type Line struct {
 	// The same with a kernel that reads and checks every byte.
 	Whole Figure `json:"whole"`
 
-	PacedRate  float64   `json:"paced_frames_per_second"`     // that was reached
+	PacedRate  float64   `json:"paced_frames_per_second"` // that was reached
 	Saturated  float64   `json:"fps"`                     // saturated: median of the rounds
 	SatRounds  []float64 `json:"fps_rounds"`
 	Checked    int       `json:"frames_checked"` // of all rounds, warm-up included

@@ -41,7 +41,7 @@ type GPU struct {
 	CUDA        string `json:"cuda"`   // of the driver: "13.0"
 	Capability  string `json:"compute_capability"`
 	MemoryMiB   int64  `json:"memory_mib"`
-	PCIe        string `json:"pcie,omitempty"` // "generation 5, 16 lanes"
+	PCIe        string `json:"pcie,omitempty"`        // "generation 5, 16 lanes"
 	Imitated    string `json:"imitated_by,omitempty"` // the library that took the driver's place: figures mean nothing then
 	NVMLMissing string `json:"nvml_error,omitempty"`
 }

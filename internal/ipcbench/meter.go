@@ -44,11 +44,14 @@ func newMeter(uuid string) (*meter, error) {
 	return m, nil
 }
 
-// around gives the bytes that go over PCIe because of f.
+// around gives the bytes that go over PCIe because of f; nil when the GPU's counters began again meanwhile.
 func (m *meter) around(f func() error) (*Seen, error) {
 	all, seconds, how, err := m.watch(f)
 	if err != nil {
 		return nil, err
+	}
+	if how == "" {
+		return nil, nil
 	}
 	return &Seen{How: how, Up: max(all.up-m.idle.up*seconds, 0), Down: max(all.down-m.idle.down*seconds, 0)}, nil
 }
@@ -67,6 +70,9 @@ func (m *meter) watch(f func() error) (all traffic, seconds float64, how string,
 	}
 	seconds = time.Since(begin).Seconds()
 	after, err := m.device.Traffic()
+	if after.RX < before.RX || after.TX < before.TX { // they have few bits on some GPUs, and begin again
+		return all, seconds, "", err
+	}
 	return traffic{float64(after.RX - before.RX), float64(after.TX - before.TX)}, seconds, byCounters, err
 }
 

@@ -51,7 +51,12 @@ type bench struct {
 	python *python
 }
 
-const whatUploads = "uploads from page-locked and from other memory"
+// What is measured beside the transports.
+const (
+	whatUploads = "uploads from page-locked and from other memory"
+	whatOverlap = "overlap of uploads and kernels"
+	whatBytes   = "bytes over PCIe"
+)
 
 // contestant is one transport with one format.
 type contestant struct {
@@ -71,7 +76,7 @@ func (b *bench) skipGPU(why error) {
 			b.skip(t.Name, why)
 		}
 	}
-	for _, what := range []string{whatUploads, "overlap of uploads and kernels", "bytes over PCIe"} {
+	for _, what := range []string{whatUploads, whatOverlap, whatBytes} {
 		b.skip(what, why)
 	}
 }
