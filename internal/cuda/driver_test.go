@@ -160,7 +160,8 @@ func TestEventsOrderStreams(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	check(t, other.Write64(gate, huge), second.Synchronize(), e.Synchronize())
+	// An event may be done a moment before its stream has nothing left to do, so the stream is waited for too.
+	check(t, other.Write64(gate, huge), second.Synchronize(), e.Synchronize(), first.Synchronize())
 	if back.Bytes()[0] != 7 {
 		t.Errorf("read %d, want the 7 that was written before the event", back.Bytes()[0])
 	}
