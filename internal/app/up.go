@@ -143,8 +143,10 @@ func (r *rig) watch(ctx context.Context) error {
 		over = timer.C
 	}
 	polling, stopPolling := context.WithCancel(ctx)
+	var poll sync.WaitGroup
+	poll.Go(func() { r.pollStatus(polling) })
+	defer poll.Wait() // its last answer must not come in between while the rig is closed
 	defer stopPolling()
-	go r.pollStatus(polling)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	names := make([]string, len(r.cfg.Cameras))
