@@ -12,13 +12,24 @@ import (
 	"strings"
 )
 
-// compile makes a program or library out of some of the sources, in a folder that is named by all of them: whoever needs
-// the same one later, in whatever process, finds it there.
+// compile makes a program or library out of some of the sources, in a folder that is named by all of them.
 func compile(folder, name string, options, parts []string, libraries ...string) (string, error) {
 	key, err := hash(append(append([]string{name}, options...), libraries...))
 	if err != nil {
 		return "", err
 	}
+	return place(folder, key, name, func(work string) error {
+		arguments := append([]string{"-o", filepath.Join(work, name)}, options...)
+		for _, p := range parts {
+			arguments = append(arguments, filepath.Join(work, "src", "fake", p))
+		}
+		return gcc(append(arguments, libraries...))
+	})
+}
+
+// place returns the file of a key, which make makes in a folder that holds the sources too: whoever needs the same one
+// later, in whatever process, finds it there.
+func place(folder, key, name string, make func(work string) error) (string, error) {
 	place := filepath.Join(folder, key)
 	made := filepath.Join(place, name)
 	if _, err := os.Stat(made); err == nil {
@@ -32,11 +43,7 @@ func compile(folder, name string, options, parts []string, libraries ...string) 
 	if err := os.CopyFS(filepath.Join(work, "src"), sources); err != nil {
 		return "", err
 	}
-	arguments := append([]string{"-o", filepath.Join(work, name)}, options...)
-	for _, p := range parts {
-		arguments = append(arguments, filepath.Join(work, "src", "fake", p))
-	}
-	if err := gcc(append(arguments, libraries...)); err != nil {
+	if err := make(work); err != nil {
 		return "", err
 	}
 	// Another process may have been faster: then its folder stays.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-//go:embed fake/*.c fake/*.h
+//go:embed fake/*.c fake/*.h fake/emulate
 var sources embed.FS
 
 // Variables of the environment that child processes inherit.
@@ -29,7 +29,7 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return compile(folder, "libcuda.so.1", append(flags, "-shared", "-Wl,-Bsymbolic"), parts)
+	return compile(folder, "libcuda.so.1", append(flags, "-shared", "-Wl,-Bsymbolic"), parts, "-ldl")
 })
 
 var begin = sync.OnceValue(func() error {

@@ -20,6 +20,7 @@ static const struct { CUresult code; const char *name, *text; } errors[] = {
 	ERROR(ERROR_NOT_FOUND, "named symbol not found"),
 	ERROR(ERROR_NOT_READY, "device not ready"),
 	ERROR(ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+	ERROR(ERROR_LAUNCH_FAILED, "unspecified launch failure"),
 	ERROR(ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
 	ERROR(ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
 	ERROR(ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped"),

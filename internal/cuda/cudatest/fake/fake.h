@@ -10,6 +10,7 @@
 //   FAKE_CUDA_MIG, FAKE_CUDA_INTEGRATED, FAKE_CUDA_NO_MEMOPS   1: a GPU of that kind
 //   FAKE_CUDA_COMPUTE_MODE        2: prohibited
 //   FAKE_CUDA_COPY_NS_PER_KIB     how long a copy takes at least
+//   FAKE_CUDA_KERNELS             libraries of emulated kernels, with colons between them
 //   FAKE_CUDA_FAIL                a path: once that file exists, every GPU fails with 700, as when another client of
 //                                 the same MPS server dies
 #pragma once
@@ -25,6 +26,8 @@
 #else
 #include "driver.h"
 #endif
+
+#include "emulate/launch.h"
 
 #define API __attribute__((visibility("default")))
 #define MAX_DEVICES 16
@@ -150,7 +153,9 @@ struct work {
 	CUevent event;
 	uint64_t record;
 	const struct kernel *kernel;
-	uint64_t argument[8];
+	const struct emulation *emulated; // instead of kernel
+	unsigned grid[3], block[3], shared;
+	uint64_t argument[32];
 };
 struct work_list { struct work *first, **last; };
 void work_append(struct work_list *list, struct work *work);
@@ -192,3 +197,9 @@ struct kernel {
 	CUresult (*run)(CUcontext context, const uint64_t *argument);
 };
 const struct kernel *kernel_named(const char *name);
+
+// emulated.c
+struct emulation;
+const struct emulation *emulation_of(const char *name); // NULL: no library has it
+int emulation_arguments(const struct emulation *emulation, const size_t **width);
+CUresult emulation_run(CUcontext context, const struct work *work);

@@ -13,6 +13,7 @@ struct CUfunc_st {
 	struct object object;
 	CUmodule module; // only compared: the function may be held longer than its module
 	const struct kernel *kernel;
+	const struct emulation *emulated; // a kernel without a twin, NULL if its source is not here either
 };
 
 static void module_free(struct object *o) {
@@ -96,6 +97,7 @@ API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const ch
 	if (f) {
 		f->module = m;
 		f->kernel = kernel_named(name);
+		f->emulated = f->kernel ? NULL : emulation_of(name);
 		object_add(f, FUNCTION, c, function_free);
 		*function = f;
 	}
@@ -132,21 +134,21 @@ static bool possible(const unsigned grid[3], const unsigned block[3], unsigned s
 }
 
 // Arguments are read at the call, each with the width that the kernel's declaration gives it.
-static CUresult prepare(struct work *w, const struct kernel *k, void **parameters) {
-	if (!k) {
-		return CUDA_ERROR_NOT_SUPPORTED; // a kernel without a twin
+static CUresult prepare(struct work *w, CUfunction f, void **parameters) {
+	if (!f->kernel && !f->emulated) {
+		return CUDA_ERROR_NOT_SUPPORTED;
 	}
-	if (!parameters) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-	w->kernel = k;
-	for (int i = 0; i < k->arguments; i++) {
-		if (!parameters[i]) {
+	w->kernel = f->kernel;
+	w->emulated = f->emulated;
+	const size_t *width = NULL;
+	int arguments = f->emulated ? emulation_arguments(f->emulated, &width) : f->kernel->arguments;
+	for (int i = 0; i < arguments; i++) {
+		if (!parameters || !parameters[i]) {
 			return CUDA_ERROR_INVALID_VALUE;
 		}
-		memcpy(&w->argument[i], parameters[i], k->width[i]); // little endian
+		memcpy(&w->argument[i], parameters[i], width ? width[i] : f->kernel->width[i]); // little endian
 	}
-	return CUDA_SUCCESS;
+	return f->kernel && !f->kernel->fits(w->grid, w->block, w->argument) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 API CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
@@ -161,11 +163,8 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
 	if (!f) {
 		return CUDA_ERROR_INVALID_HANDLE;
 	}
-	struct work w = {.kind = KERNEL};
-	code = prepare(&w, f->kernel, parameters);
-	if (!code && !f->kernel->fits(grid, block, w.argument)) {
-		code = CUDA_ERROR_INVALID_VALUE;
-	}
+	struct work w = {.kind = KERNEL, .grid = {gridX, gridY, gridZ}, .block = {blockX, blockY, blockZ}, .shared = shared};
+	code = prepare(&w, f, parameters);
 	object_drop(f);
 	return code ? code : stream_queue(stream, &w, false);
 }

@@ -137,7 +137,7 @@ CUresult work_run(CUcontext context, const struct work *w) {
 	switch (w->kind) {
 	case RECORD: event_reached(w->event, w->record); return CUDA_SUCCESS;
 	case WAIT_EVENT: return wait_for(context, w, NULL);
-	case KERNEL: return w->kernel->run(context, w->argument);
+	case KERNEL: return w->emulated ? emulation_run(context, w) : w->kernel->run(context, w->argument);
 	default: break;
 	}
 	struct range *r = range_hold(w->to, w->bytes);
