@@ -2,7 +2,7 @@
 // frame's number, counting tiles that do not carry it, and reading a proof cell back.
 //
 // Each kernel is one .cu file with its PTX beside it, which is embedded, so that building needs no CUDA toolkit.
-// "make kernels" compiles the PTX anew; MANIFEST has the hashes of sources and PTX and the compiler's version, and a test
+// "make kernels" compiles the PTX anew (package ptx loads it); MANIFEST has the hashes of sources and PTX and the compiler's version, and a test
 // fails when they do not fit together. StampHost and CheckHost are the same sums in plain Go.
 //
 // A frame is rows × rowBytes bytes without gaps: NV12 has rows of Width bytes and Height*3/2 of them, BGR rows of 3*Width,
