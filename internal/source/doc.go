@@ -8,6 +8,8 @@
 //	clip.gif, clip.y4m               decoded in Go, with or without gocv
 //	photo.png, folder/, dir/*.jpg    PNG and JPEG: one picture or a sequence in natural order
 //	synthetic:faces=2,size=640x480   drawn faces with known positions
+//	memory:size=1920x1080,format=NV12,frames=300,start=7:clip.gif
+//	                                 any recording, decoded and scaled once; all cameras that play it share it
 //
 // A Source works in two steps. Grab advances to the next frame and says when it was captured; Retrieve
 // decodes or copies the pixels. A frame that has no place to go is grabbed and never retrieved, so that a

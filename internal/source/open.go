@@ -22,6 +22,8 @@ func Open(ctx context.Context, spec string, opts Options) (Source, error) {
 		return nil, fmt.Errorf("%w: it is empty; give a file, a folder, a URL, /dev/videoN or synthetic:faces=1", ErrSpec)
 	case spec == "synthetic" || strings.HasPrefix(spec, "synthetic:"):
 		return openSynthetic(spec)
+	case strings.HasPrefix(spec, "memory:"):
+		return openMemory(ctx, spec, opts)
 	case strings.Contains(spec, "://"):
 		return openURL(ctx, spec, opts)
 	case isDevicePath(spec):
