@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Builds what scripts/gpu-check.sh runs on a machine with a GPU into .gpu/pack.tar.gz: the program and the test programs, stripped,
 # with the shared libraries that such a machine may lack. DRIVER=fake leaves the tag gpu out: a rehearsal with the imitated driver.
+# GPU_DIR replaces .gpu.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=.gpu
+out=${GPU_DIR:-.gpu}
 gpu=gpu
 [ "${DRIVER:-}" = fake ] && gpu=
-export CGO_CFLAGS="-O2 -g -I$PWD/internal/cuda/include" CGO_LDFLAGS="-O2 -g -L$PWD/internal/cuda/lib"
+export CGO_CFLAGS="-O2 -g '-I$PWD/internal/cuda/include'" CGO_LDFLAGS="-O2 -g '-L$PWD/internal/cuda/lib'" # quoted for a folder with spaces
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 ldflags="-s -w -X facetrack/internal/version.commit=$commit"
-mkdir -p $out
+mkdir -p "$out"
 stage=$(mktemp -d "$out/pack.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
 mkdir "$stage/lib"
@@ -28,6 +29,10 @@ pack kernels.test ./internal/kernels ''
 pack cuda.test ./internal/cuda ''
 pack gpuring.test ./gpuring ''
 pack ipc.test ./ipc ''
+pack links.test ./internal/stage/links ''
+pack capture.test ./internal/stage/capture ''
+pack nvml.test ./internal/nvml ''
+pack doctor.test ./internal/doctor ''
 pack gpu.test ./test/gpu ''
 pack e2e.test ./test/e2e 'e2e xnnpack'
 

@@ -27,8 +27,9 @@ type Summary struct {
 	Started   time.Time                `json:"started"`
 	DurationS float64                  `json:"duration_s"`
 	Cameras   map[string]CameraSummary `json:"cameras"`
-	Restarts  map[string]int           `json:"restarts"` // of each stage
-	Backends  map[string]string        `json:"backends"` // what runs the networks of a stage
+	LatencyMS ledger.Latency           `json:"latency_ms"` // of all cameras together
+	Restarts  map[string]int           `json:"restarts"`   // of each stage
+	Backends  map[string]string        `json:"backends"`   // what runs the networks of a stage
 	Recording *Recording               `json:"recording,omitempty"`
 }
 
@@ -51,7 +52,7 @@ func (r *rig) summary(restarts map[string]int) Summary {
 	s := Summary{
 		Rig: r.cfg.Rig, Version: version.SemVer, Commit: version.Commit(), Mode: "processes",
 		Started: r.begin, DurationS: time.Since(r.begin).Seconds(), Restarts: restarts,
-		Cameras: map[string]CameraSummary{}, Backends: map[string]string{},
+		Cameras: map[string]CameraSummary{}, Backends: map[string]string{}, LatencyMS: r.monitor.Ledger.AllLatency(),
 	}
 	if r.cmd.Threads {
 		s.Mode = "threads"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"facetrack/internal/config"
+	"facetrack/internal/source"
 	"facetrack/internal/stage"
 )
 
@@ -15,6 +16,7 @@ type UpCmd struct {
 	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
 	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
 	Pace      string        `help:"realtime, or max: as fast as possible without a drop."`
+	FPS       float64       `name:"fps" placeholder:"N" help:"Frames per second of recordings and, if it can, of a camera."`
 	Loop      bool          `help:"Play files again and again."`
 	Duration  time.Duration `help:"Stop after this time, as 60s."`
 	Record    string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
@@ -68,6 +70,9 @@ func (u *UpCmd) configuration() (config.Config, error) {
 	}
 	for i := range cfg.Cameras {
 		set(&cfg.Cameras[i].Pace, u.Pace)
+		if u.FPS != 0 {
+			cfg.Cameras[i].FPS = u.FPS
+		}
 		cfg.Cameras[i].Loop = cfg.Cameras[i].Loop || u.Loop
 	}
 	if u.Duration < 0 {
@@ -92,14 +97,15 @@ func set(to *string, value string) {
 func absolute(cfg *config.Config) error {
 	for i := range cfg.Cameras {
 		c := &cfg.Cameras[i]
-		if _, err := os.Lstat(c.Source); err != nil {
+		options, file := source.SplitMemory(c.Source)
+		if _, err := os.Lstat(file); err != nil {
 			continue // not a path, or one that capture will complain about
 		}
-		path, err := filepath.Abs(c.Source)
+		path, err := filepath.Abs(file)
 		if err != nil {
 			return err
 		}
-		c.Source = path
+		c.Source = options + path
 	}
 	return nil
 }

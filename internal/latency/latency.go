@@ -20,6 +20,9 @@ func (h *Histogram) Record(d time.Duration) {
 	_ = h.h.RecordValue(min(max(d.Microseconds(), 1), highest)) // never out of range
 }
 
+// Add takes over all that another histogram holds.
+func (h *Histogram) Add(o *Histogram) { h.h.Merge(o.h) }
+
 // Percentiles of a set of durations, in milliseconds; zero when nothing was measured.
 type Percentiles struct {
 	Mean float64 `json:"mean"`

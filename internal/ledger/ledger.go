@@ -145,6 +145,17 @@ func (l *Ledger) Latency(camera string, total time.Duration, stages map[string]t
 	}
 }
 
+// AllLatency is that of the frames of all cameras, from capture to tracks.
+func (l *Ledger) AllLatency() Latency {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := latency.New()
+	for _, a := range l.cameras {
+		all.Add(a.latency)
+	}
+	return Latency{CaptureToTracks: all.Percentiles()}
+}
+
 // Faces notes which identities one tracked frame holds.
 func (l *Ledger) Faces(camera string, ids []int) {
 	l.mu.Lock()

@@ -26,6 +26,16 @@ type memorySpec struct {
 // memoryBytes bounds what one film may take.
 const memoryBytes = 4 << 30
 
+// SplitMemory parts a specification "memory:OPTIONS:PATH" before its path; of any other one all is the path.
+func SplitMemory(spec string) (before, path string) {
+	const kind = "memory:"
+	options, path, ok := strings.Cut(strings.TrimPrefix(spec, kind), ":")
+	if !ok || !strings.HasPrefix(spec, kind) {
+		return "", spec
+	}
+	return kind + options + ":", path
+}
+
 func parseMemory(spec string) (memorySpec, error) {
 	m := memorySpec{format: NV12, frames: 300}
 	options, path, ok := strings.Cut(strings.TrimPrefix(spec, "memory:"), ":")

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"facetrack/internal/ledger"
+	"facetrack/internal/telemetry"
+)
+
+func TestLargestFindsWhatHolds(t *testing.T) {
+	for _, c := range []struct{ most, truth, least, greatest int }{
+		{256, 0, 0, 0}, {256, 1, 1, 1}, {256, 5, 5, 5}, {256, 37, 35, 37}, {256, 70, 66, 70}, {256, 256, 256, 256}, {256, 300, 256, 256}, {100, 99, 94, 99}, {1, 1, 1, 1},
+	} {
+		steps := 0
+		got, err := largest(c.most, func(n int) (bool, error) {
+			steps++
+			if n < 1 || n > c.most {
+				t.Errorf("asked for %d of at most %d", n, c.most)
+			}
+			return n <= c.truth, nil
+		})
+		if err != nil || got < c.least || got > c.greatest || steps > 16 {
+			t.Errorf("%d of %d hold: found %d in %d steps, %v", c.truth, c.most, got, steps, err)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := largest(8, func(int) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStepAddsUpCameras(t *testing.T) {
+	camera := func(captured, tracked, faces uint64, drops map[string]uint64, transport string) CameraSummary {
+		return CameraSummary{
+			Summary: ledger.Summary{Captured: captured, Tracked: tracked, Faces: faces, FPS: 30, Dropped: drops},
+			Links:   map[string]telemetry.Link{"detect": {Transport: transport}, "landmarks": {Transport: "shm"}},
+		}
+	}
+	var run BenchRun
+	run.Summary.DurationS = 10
+	run.Summary.LatencyMS.CaptureToTracks.P99 = 12
+	run.Summary.Cameras = map[string]CameraSummary{
+		"cam0": camera(300, 298, 298, map[string]uint64{"detect:queue-full": 2}, "cuda-ipc"),
+		"cam1": camera(300, 299, 598, map[string]uint64{"detect:queue-full": 1}, "shm"),
+	}
+	s := stepOf(2, run, nil)
+	if s.Captured != 600 || s.Tracked != 597 || s.FPS != 60 || s.P99 != 12 || s.Dropped["detect:queue-full"] != 3 || s.Faces < 1.49 || s.Faces > 1.51 {
+		t.Errorf("%+v", s)
+	}
+	if want := map[string]int{"cuda-ipc": 1, "shm": 3}; !reflect.DeepEqual(s.Transport, want) {
+		t.Errorf("links %v, want %v", s.Transport, want)
+	}
+}
+
+func TestBusiestGPU(t *testing.T) {
+	if got := busiest([]GPUUse{{}, {}}); got != nil {
+		t.Errorf("%+v without a sample", got)
+	}
+	got := busiest([]GPUUse{{UUID: "a", Percent: 30, UpMBps: 8, Samples: 2}, {UUID: "b", Percent: 90, UpMBps: 20, DownMBps: 10, Samples: 2}, {}})
+	if got == nil || got.UUID != "b" || got.Percent != 45 || got.UpMBps != 10 || got.DownMBps != 5 {
+		t.Errorf("%+v", got)
+	}
+}

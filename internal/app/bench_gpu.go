@@ -1,0 +1,91 @@
+package app
+
+import (
+	"errors"
+	"time"
+
+	"facetrack/internal/nvml"
+)
+
+// GPUUse is what the driver tells of the busiest GPU during a run, mean values.
+type GPUUse struct {
+	UUID     string  `json:"uuid"`
+	Percent  float64 `json:"percent"` // of the time with a kernel running
+	UpMBps   float64 `json:"up_mb_per_s"`
+	DownMBps float64 `json:"down_mb_per_s"`
+	Samples  int     `json:"samples"`
+}
+
+// gpuWatch samples the GPUs until it is told to end.
+type gpuWatch struct {
+	stop chan struct{}
+	done chan *GPUUse
+}
+
+func watchGPU() *gpuWatch {
+	w := &gpuWatch{stop: make(chan struct{}), done: make(chan *GPUUse, 1)}
+	go func() { w.done <- w.sample() }()
+	return w
+}
+
+// end returns nil where there is no GPU, or no word of it.
+func (w *gpuWatch) end() *GPUUse {
+	close(w.stop)
+	return <-w.done
+}
+
+func (w *gpuWatch) sample() *GPUUse {
+	library, err := nvml.Open()
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = library.Close() }()
+	devices, err := library.Devices()
+	if err != nil {
+		return nil
+	}
+	uses := make([]GPUUse, len(devices))
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return busiest(uses)
+		case <-tick.C:
+		}
+		for i, d := range devices {
+			uses[i].add(d)
+		}
+	}
+}
+
+// add takes one sample; one that the driver does not give is left out.
+func (u *GPUUse) add(d *nvml.Device) {
+	busy, err := d.Utilization()
+	traffic, trafficErr := d.Throughput()
+	if errors.Join(err, trafficErr) != nil {
+		return
+	}
+	u.UUID = d.UUID
+	u.Samples++
+	u.Percent += float64(busy.GPU)
+	u.UpMBps += float64(traffic.RXKBps) / 1e3
+	u.DownMBps += float64(traffic.TXKBps) / 1e3
+}
+
+// busiest turns sums into means.
+func busiest(uses []GPUUse) *GPUUse {
+	var most *GPUUse
+	for i := range uses {
+		u := &uses[i]
+		if u.Samples == 0 {
+			continue
+		}
+		n := float64(u.Samples)
+		u.Percent, u.UpMBps, u.DownMBps = u.Percent/n, u.UpMBps/n, u.DownMBps/n
+		if most == nil || u.Percent > most.Percent {
+			most = u
+		}
+	}
+	return most
+}
