@@ -21,7 +21,7 @@ const module = "facetrack/"
 var layers = [][]string{
 	{"cmd/", "test/", "scripts/"},
 	{"internal/app/"},
-	{"internal/doctor/", "internal/ipcbench/"},
+	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/"},
 	{"internal/monitor/"},
 	{"internal/stage/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
@@ -37,7 +37,8 @@ var unsafeAllowed = []string{"gpuring/internal/shm/", "infer/xnnpack/", "interna
 
 // forTests are packages that only tests import.
 var forTests = []string{
-	"internal/testutil/", "internal/testmodels/", "internal/modelbuild/", "internal/arch/", "internal/stage/stagetest/", "gpuring/ringtest/", "internal/cuda/cudatest/",
+	"internal/testutil/", "internal/testmodels/", "internal/modelbuild/", "internal/arch/", "internal/stage/stagetest/", "gpuring/ringtest/",
+	"internal/kernels/kerneltest/", "internal/cuda/cudatest/",
 }
 
 func layer(pkg string) int {
