@@ -23,7 +23,21 @@ type detector struct {
 	env      *stage.Env
 	links    *links.Set
 	schedule *schedule
-	pool     *queue.Pool[ipc.Frame]
+	batches  *queue.Batches[ipc.Frame]
+}
+
+// looker finds the faces of several frames, one a camera. It is used by one goroutine at a time.
+type looker interface {
+	look(ctx context.Context, frames []ipc.Frame) []sight
+	Backend() string
+	Close() error
+}
+
+// sight is what was seen in a frame; with a reason to drop it, nothing was.
+type sight struct {
+	faces  []vision.Face
+	reason string
+	err    error
 }
 
 // Run is the stage's main function.
@@ -31,34 +45,65 @@ func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
 	d := &detector{
 		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every),
-		pool: queue.NewPool[ipc.Frame](cfg.WorkerCount(), cfg.Detect.MaxQueue),
+		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue}),
 	}
 	defer func() { _ = d.links.Close() }()
-	nets := make([]*networks.Detector, 0, d.pool.Workers())
+	lookers, err := d.open()
 	defer func() {
-		for _, n := range nets {
-			_ = n.Close()
+		for _, l := range lookers {
+			_ = l.Close()
 		}
 	}()
-	for range d.pool.Workers() {
-		n, err := networks.OpenDetector(cfg)
-		if err != nil {
-			return stage.Permanent(err)
-		}
-		nets = append(nets, n)
+	if err != nil {
+		return stage.Permanent(err)
 	}
-	env.Telemetry.Backend(nets[0].Backend())
-	env.Log.Info("detector ready", "model", cfg.Detect.Model, "backend", nets[0].Backend())
+	env.Telemetry.Backend(lookers[0].Backend())
+	env.Log.Info("detector ready", "model", cfg.Detect.Model, "backend", lookers[0].Backend())
 	if err := d.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()
 	var workers sync.WaitGroup
-	for w, network := range nets {
-		workers.Go(func() { d.pool.Run(ctx, w, func(f ipc.Frame) { d.frame(ctx, network, f) }) })
+	for _, l := range lookers {
+		workers.Go(func() {
+			for b := d.batches.Next(ctx); b != nil; b = d.batches.Next(ctx) {
+				d.frames(ctx, l, b.Items)
+				b.Done()
+			}
+		})
 	}
 	workers.Wait()
 	return nil
+}
+
+// open makes a looker for each worker; those that were made are to be closed also after an error.
+func (d *detector) open() (lookers []looker, err error) {
+	for range d.env.Config.WorkerCount() {
+		n, err := networks.OpenDetector(d.env.Config)
+		if err != nil {
+			return lookers, err
+		}
+		lookers = append(lookers, &onHost{n, d.links})
+	}
+	return lookers, nil
+}
+
+// onHost looks at one frame after the other, in host memory.
+type onHost struct {
+	*networks.Detector
+	links *links.Set
+}
+
+func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
+	sights := make([]sight, len(frames))
+	for i := range frames {
+		s := &sights[i]
+		s.reason, s.err = h.links.With(ctx, &frames[i], func(image vision.Image) (err error) {
+			s.faces, err = h.Detect(image)
+			return err
+		})
+	}
+	return sights
 }
 
 func (d *detector) subscribe() error {
@@ -68,7 +113,7 @@ func (d *detector) subscribe() error {
 			d.env.Log.Warn("frame message ignored", "error", err)
 			return
 		}
-		if old, dropped := d.pool.Push(f.Camera, f); dropped {
+		if old, dropped := d.batches.Push(f.Camera, f); dropped {
 			d.env.Drop(old, links.ReasonQueueFull)
 		}
 	})
@@ -83,30 +128,39 @@ func (d *detector) subscribe() error {
 	return err
 }
 
-// frame passes one frame on, with the faces in it when it is its turn to be looked at.
-func (d *detector) frame(ctx context.Context, network *networks.Detector, f ipc.Frame) {
+// frames passes frames on, with the faces in those whose turn it is to be looked at.
+func (d *detector) frames(ctx context.Context, l looker, frames []ipc.Frame) {
 	begin := clock.Now()
-	out := ipc.Detections{Frame: f, Faces: []ipc.Detection{}}
-	if d.schedule.turn(&f) {
-		var faces []vision.Face
-		reason, err := d.links.With(ctx, &f, func(image vision.Image) (err error) {
-			faces, err = network.Detect(image)
-			return err
-		})
-		if err != nil {
-			d.schedule.lost(f.Camera) // the next frame takes this one's turn
-			d.env.Log.Debug("frame dropped", "camera", f.Camera, "seq", f.Seq, "reason", reason, "error", err)
-			d.env.Drop(f, reason)
-			return
+	due := make([]ipc.Frame, 0, len(frames))
+	for _, f := range frames {
+		if d.schedule.turn(&f) {
+			due = append(due, f)
+			continue
 		}
-		out.Ran, out.Detector, out.Faces = true, d.env.Config.Detect.Model, detections(faces)
+		d.pass(ipc.Detections{Frame: f, Faces: []ipc.Detection{}}, begin)
 	}
-	out.Stamps.Detect = clock.Now()
-	if err := d.env.Publish(f.Camera, ipc.KindDetections, &out); err != nil {
-		d.env.Drop(f, links.ReasonBus)
+	if len(due) == 0 {
 		return
 	}
-	d.env.Telemetry.Frame(f.Camera, len(out.Faces), clock.Since(begin), clock.Since(f.CaptureNS))
+	for i, s := range l.look(ctx, due) {
+		f := due[i]
+		if s.reason != "" {
+			d.schedule.lost(f.Camera) // the next frame takes this one's turn
+			d.env.Log.Debug("frame dropped", "camera", f.Camera, "seq", f.Seq, "reason", s.reason, "error", s.err)
+			d.env.Drop(f, s.reason)
+			continue
+		}
+		d.pass(ipc.Detections{Frame: f, Ran: true, Detector: d.env.Config.Detect.Model, Faces: detections(s.faces)}, begin)
+	}
+}
+
+func (d *detector) pass(out ipc.Detections, begin int64) {
+	out.Stamps.Detect = clock.Now()
+	if err := d.env.Publish(out.Camera, ipc.KindDetections, &out); err != nil {
+		d.env.Drop(out.Frame, links.ReasonBus)
+		return
+	}
+	d.env.Telemetry.Frame(out.Camera, len(out.Faces), clock.Since(begin), clock.Since(out.CaptureNS))
 }
 
 func detections(faces []vision.Face) []ipc.Detection {

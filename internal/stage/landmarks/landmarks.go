@@ -22,47 +22,97 @@ import (
 type landmarks struct {
 	env      *stage.Env
 	links    *links.Set
-	pool     *queue.Pool[ipc.Detections]
+	batches  *queue.Batches[ipc.Detections]
 	feedback *feedback
-	models   []*networks.Landmarks // one a worker
-	cameras  []map[string]*regions // one map a worker, touched by that worker alone
+	book     *book
+}
+
+// finder finds the points of the faces in several frames, one a camera. It is used by one goroutine at a time.
+type finder interface {
+	find(ctx context.Context, looks []look) []found
+	PointCount() int
+	Backend() string
+	Close() error
+}
+
+// look is a frame with the regions to look at.
+type look struct {
+	frame ipc.Frame
+	rois  []vision.ROI
+}
+
+// found is one result for each region of a look; with a reason to drop the frame there is none.
+type found struct {
+	results []vision.FaceResult
+	reason  string
+	err     error
 }
 
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
 	l := &landmarks{
-		env: env, links: links.New(env), feedback: newFeedback(),
-		pool: queue.NewPool[ipc.Detections](cfg.WorkerCount(), cfg.Landmarks.MaxQueue),
+		env: env, links: links.New(env), feedback: newFeedback(), book: newBook(),
+		batches: queue.NewBatches[ipc.Detections](queue.BatchOptions{Limit: cfg.Landmarks.MaxQueue}),
 	}
-	defer func() { _ = l.close() }()
-	for range l.pool.Workers() {
-		n, err := networks.OpenLandmarks(cfg, min(cfg.Landmarks.MinPresence, vouchedPresence))
-		if err != nil {
-			return stage.Permanent(err)
+	defer func() { _ = l.links.Close() }()
+	finders, err := l.open()
+	defer func() {
+		for _, f := range finders {
+			_ = f.Close()
 		}
-		l.models = append(l.models, n)
-		l.cameras = append(l.cameras, map[string]*regions{})
+	}()
+	if err != nil {
+		return stage.Permanent(err)
 	}
-	env.Telemetry.Backend(l.models[0].Backend())
-	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", l.models[0].Backend())
+	env.Telemetry.Backend(finders[0].Backend())
+	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", finders[0].Backend())
 	if err := l.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()
 	var workers sync.WaitGroup
-	for w := range l.models {
-		workers.Go(func() { l.pool.Run(ctx, w, func(d ipc.Detections) { l.frame(ctx, w, d) }) })
+	for _, f := range finders {
+		workers.Go(func() {
+			for b := l.batches.Next(ctx); b != nil; b = l.batches.Next(ctx) {
+				l.frames(ctx, f, b.Items)
+				b.Done()
+			}
+		})
 	}
 	workers.Wait()
 	return nil
 }
 
-func (l *landmarks) close() error {
-	for _, n := range l.models {
-		_ = n.Close()
+// open makes a finder for each worker; those that were made are to be closed also after an error.
+func (l *landmarks) open() (finders []finder, err error) {
+	cfg := l.env.Config
+	for range cfg.WorkerCount() {
+		n, err := networks.OpenLandmarks(cfg, min(cfg.Landmarks.MinPresence, vouchedPresence))
+		if err != nil {
+			return finders, err
+		}
+		finders = append(finders, &onHost{n, l.links})
 	}
-	return l.links.Close()
+	return finders, nil
+}
+
+// onHost looks at one frame after the other, in host memory.
+type onHost struct {
+	*networks.Landmarks
+	links *links.Set
+}
+
+func (h *onHost) find(ctx context.Context, looks []look) []found {
+	all := make([]found, len(looks))
+	for i := range looks {
+		f := &all[i]
+		f.reason, f.err = h.links.With(ctx, &looks[i].frame, func(image vision.Image) (err error) {
+			f.results, err = h.Run(image, looks[i].rois)
+			return err
+		})
+	}
+	return all
 }
 
 func (l *landmarks) subscribe() error {
@@ -72,7 +122,7 @@ func (l *landmarks) subscribe() error {
 			l.env.Log.Warn("detections message ignored", "error", err)
 			return
 		}
-		if old, dropped := l.pool.Push(d.Camera, d); dropped {
+		if old, dropped := l.batches.Push(d.Camera, d); dropped {
 			l.env.Drop(old.Frame, links.ReasonQueueFull)
 		}
 	})
@@ -83,30 +133,41 @@ func (l *landmarks) subscribe() error {
 	return err
 }
 
-// frame finds the points of every face of one frame and passes them on.
-func (l *landmarks) frame(ctx context.Context, worker int, d ipc.Detections) {
+// frames finds the points of every face of frames of different cameras and passes them on.
+func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Detections) {
 	begin := clock.Now()
-	state := l.cameras[worker][d.Camera]
-	if state == nil {
-		state = &regions{limit: l.env.Config.Landmarks.MaxFaces}
-		state.restore(l.feedback.take(d.Camera), d.TimeNS())
-		l.cameras[worker][d.Camera] = state
-	}
-	candidates := state.candidates(d)
-	var results []vision.FaceResult
-	if len(candidates) > 0 {
-		reason, err := l.links.With(ctx, &d.Frame, func(image vision.Image) (err error) {
-			results, err = l.models[worker].Run(image, rois(candidates))
-			return err
-		})
-		if err != nil {
-			l.env.Log.Debug("frame dropped", "camera", d.Camera, "seq", d.Seq, "reason", reason, "error", err)
-			l.env.Drop(d.Frame, reason)
-			return
+	candidates := make([][]candidate, len(frames))
+	var looks []look
+	var index []int
+	for i, d := range frames {
+		state, first := l.book.of(d.Camera, l.env.Config.Landmarks.MaxFaces)
+		if first {
+			state.restore(l.feedback.take(d.Camera), d.TimeNS())
 		}
+		if candidates[i] = state.candidates(d); len(candidates[i]) > 0 {
+			looks, index = append(looks, look{d.Frame, rois(candidates[i])}), append(index, i)
+			continue
+		}
+		l.pass(d, finder.PointCount(), nil, nil, begin) // nobody to look for: no pixels are needed
 	}
-	out := ipc.Landmarks{Frame: d.Frame, Topology: topology(l.models[worker].PointCount())}
-	out.Faces = state.keep(d.TimeNS(), candidates, results, l.env.Config.Landmarks.MinPresence)
+	if len(looks) == 0 {
+		return
+	}
+	for k, f := range finder.find(ctx, looks) {
+		d := frames[index[k]]
+		if f.reason != "" {
+			l.env.Log.Debug("frame dropped", "camera", d.Camera, "seq", d.Seq, "reason", f.reason, "error", f.err)
+			l.env.Drop(d.Frame, f.reason)
+			continue
+		}
+		l.pass(d, finder.PointCount(), candidates[index[k]], f.results, begin)
+	}
+}
+
+func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, results []vision.FaceResult, begin int64) {
+	state, _ := l.book.of(d.Camera, 0)
+	out := ipc.Landmarks{Frame: d.Frame, Topology: topology(points)}
+	out.Faces = state.keep(d.TimeNS(), from, results, l.env.Config.Landmarks.MinPresence)
 	out.Stamps.Landmarks = clock.Now()
 	if err := l.env.Publish(d.Camera, ipc.KindLandmarks, &out); err != nil {
 		l.env.Drop(d.Frame, links.ReasonBus)

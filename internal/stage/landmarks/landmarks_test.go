@@ -102,11 +102,10 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &landmarks{
-		env: r.env, links: links.New(r.env), feedback: newFeedback(),
-		models: []*networks.Landmarks{model}, cameras: []map[string]*regions{{}},
-	}
-	defer func() { _ = l.close() }()
+	l := &landmarks{env: r.env, links: links.New(r.env), feedback: newFeedback(), book: newBook()}
+	defer func() { _ = l.links.Close() }()
+	finder := &onHost{model, l.links}
+	defer func() { _ = finder.Close() }()
 	before, f := r.Frame(), r.Frame()
 	face := source.SyntheticTruth(r.Params, 0)[0]
 	tracked := ipc.TrackedFace{ID: 1}
@@ -119,7 +118,7 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 	}
 	l.feedback.keep(data)
 	f.CaptureNS = before.CaptureNS + 33e6
-	l.frame(t.Context(), 0, ipc.Detections{Frame: f, Faces: []ipc.Detection{}})
+	l.frames(t.Context(), finder, []ipc.Detections{{Frame: f, Faces: []ipc.Detection{}}})
 	r.checkPoints(stagetest.Next(t, r.out), "tracked")
 }
 
