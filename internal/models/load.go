@@ -31,19 +31,27 @@ type Options struct {
 // (YuNet), .task or .tflite (BlazeFace) file. kind is what vision.NewDetector wants. The caller closes the
 // session.
 func (s *Store) Detector(name string, opts Options) (kind string, session infer.Session, err error) {
-	if name == BlazeFace {
-		name = "face-landmarker"
-	}
-	data, found, err := s.Read(name, opts.Unverified)
+	kind, graph, err := s.DetectorGraph(name, opts.Unverified)
 	if err != nil {
 		return "", nil, err
 	}
-	kind, graph, err := detectorGraph(data, found.Path)
-	if err != nil {
-		return "", nil, fmt.Errorf("%w: %s as a face detector: %w", ErrContent, found.Path, err)
-	}
 	session, err = infer.Open(graph, opts.Infer)
 	return kind, session, err
+}
+
+// DetectorGraph is the graph that Detector opens.
+func (s *Store) DetectorGraph(name string, unverified bool) (kind string, g *infer.Graph, err error) {
+	if name == BlazeFace {
+		name = "face-landmarker"
+	}
+	data, found, err := s.Read(name, unverified)
+	if err != nil {
+		return "", nil, err
+	}
+	if kind, g, err = detectorGraph(data, found.Path); err != nil {
+		return "", nil, fmt.Errorf("%w: %s as a face detector: %w", ErrContent, found.Path, err)
+	}
+	return kind, g, nil
 }
 
 func detectorGraph(data []byte, path string) (kind string, g *infer.Graph, err error) {
@@ -87,33 +95,59 @@ type Landmarks struct {
 // Close closes both sessions.
 func (l *Landmarks) Close() error { return errors.Join(l.Points.Close(), l.Blendshapes.Close()) }
 
-// Landmarks opens a bundle, by name or path, for face points, blendshapes and head pose.
-func (s *Store) Landmarks(name string, opts Options) (*Landmarks, error) {
-	data, found, err := s.Read(name, opts.Unverified)
+// LandmarkGraphs are the graphs of one bundle.
+type LandmarkGraphs struct{ Points, Blendshapes *infer.Graph }
+
+// LandmarkGraphs are the graphs that Landmarks opens.
+func (s *Store) LandmarkGraphs(name string, unverified bool) (LandmarkGraphs, error) {
+	bundle, path, err := s.bundle(name, unverified)
 	if err != nil {
-		return nil, err
+		return LandmarkGraphs{}, err
+	}
+	return landmarkGraphs(bundle, path)
+}
+
+func (s *Store) bundle(name string, unverified bool) (*task.Bundle, string, error) {
+	data, found, err := s.Read(name, unverified)
+	if err != nil {
+		return nil, "", err
 	}
 	bundle, err := task.Open(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrContent, found.Path, err)
+		return nil, "", fmt.Errorf("%w: %s: %w", ErrContent, found.Path, err)
+	}
+	return bundle, found.Path, nil
+}
+
+func landmarkGraphs(bundle *task.Bundle, path string) (g LandmarkGraphs, err error) {
+	if g.Points, err = member(bundle, landmarksMember); err == nil {
+		g.Blendshapes, err = member(bundle, blendshapesMember)
+	}
+	if err != nil {
+		return g, fmt.Errorf("%w: %s: %w", ErrContent, path, err)
+	}
+	return g, nil
+}
+
+// Landmarks opens a bundle, by name or path, for face points, blendshapes and head pose.
+func (s *Store) Landmarks(name string, opts Options) (*Landmarks, error) {
+	bundle, path, err := s.bundle(name, opts.Unverified)
+	if err != nil {
+		return nil, err
 	}
 	l := &Landmarks{}
 	if l.Face, err = ReadCanonicalFace(bundle); err != nil {
-		return nil, fmt.Errorf("%s: %w", found.Path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if l.Points, err = openMember(bundle, landmarksMember, found.Path, opts); err != nil {
+	graphs, err := landmarkGraphs(bundle, path)
+	if err != nil {
 		return nil, err
 	}
-	if l.Blendshapes, err = openMember(bundle, blendshapesMember, found.Path, opts); err != nil {
+	if l.Points, err = infer.Open(graphs.Points, opts.Infer); err != nil {
+		return nil, err
+	}
+	if l.Blendshapes, err = infer.Open(graphs.Blendshapes, opts.Infer); err != nil {
 		return nil, errors.Join(err, l.Points.Close())
 	}
 	return l, nil
-}
-
-func openMember(bundle *task.Bundle, name, path string, opts Options) (infer.Session, error) {
-	g, err := member(bundle, name)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrContent, path, err)
-	}
-	return infer.Open(g, opts.Infer)
 }
