@@ -45,6 +45,7 @@ type Camera struct {
 	FPS      float64 `yaml:"fps" json:"fps"`
 	HFOV     float64 `yaml:"hfov_degrees" json:"hfov_degrees"`
 	Duration float64 `yaml:"duration_s" json:"duration_s"`
+	Priority bool    `yaml:"priority" json:"priority"`
 }
 
 // Ring sizes the shared frame ring of each camera.
@@ -152,6 +153,15 @@ func Default() Config {
 		},
 		LSL: LSL{Enabled: true, Participants: 1, MaxStreams: 16, SessionID: "default"},
 	}
+}
+
+// FirstCameras tells which cameras' frames go first where several wait.
+func (c Config) FirstCameras() func(camera string) bool {
+	first := map[string]bool{}
+	for _, cam := range c.Cameras {
+		first[cam.Name] = cam.Priority
+	}
+	return func(camera string) bool { return first[camera] }
 }
 
 // DefaultCamera is camera number i (from 0) with nothing but defaults.

@@ -156,3 +156,10 @@ func TestHomeFolder(t *testing.T) {
 		t.Errorf("data %q, sources %q and %q", cfg.DataDir, cfg.Cameras[0].Source, cfg.Cameras[1].Source)
 	}
 }
+
+func TestFirstCameras(t *testing.T) {
+	first := Config{Cameras: []Camera{{Name: "a"}, {Name: "b", Priority: true}}}.FirstCameras()
+	if first("a") || !first("b") || first("c") {
+		t.Errorf("a %v, b %v, c %v; want b alone", first("a"), first("b"), first("c"))
+	}
+}

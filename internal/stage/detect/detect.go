@@ -45,7 +45,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
 	d := &detector{
 		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every),
-		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue}),
+		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue, First: cfg.FirstCameras()}),
 	}
 	defer func() { _ = d.links.Close() }()
 	lookers, err := d.open()

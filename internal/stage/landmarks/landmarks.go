@@ -53,7 +53,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
 	l := &landmarks{
 		env: env, links: links.New(env), feedback: newFeedback(), book: newBook(),
-		batches: queue.NewBatches[ipc.Detections](queue.BatchOptions{Limit: cfg.Landmarks.MaxQueue}),
+		batches: queue.NewBatches[ipc.Detections](queue.BatchOptions{Limit: cfg.Landmarks.MaxQueue, First: cfg.FirstCameras()}),
 	}
 	defer func() { _ = l.links.Close() }()
 	finders, err := l.open()
