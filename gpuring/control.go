@@ -60,6 +60,7 @@ func (c *control) stats() Stats {
 		Published:        c.word(hPublished).Load(),
 		Aborted:          c.word(hAborted).Load(),
 		NoFreeSlot:       c.word(hNoFreeSlot).Load(),
+		TooLate:          c.word(hTooLate).Load(),
 		ReclaimedDead:    c.word(hReclaimDead).Load(),
 		ReclaimedStalled: c.word(hReclaimStalled).Load(),
 	}

@@ -111,3 +111,95 @@ func TestMinSlotsOption(t *testing.T) {
 		}
 	}
 }
+
+// TestDepthGrowsWhenReadersComeTooLate: frames in a reader's queue are held by nobody; when it finds one overwritten the ring gets
+// deeper, and does not get shallower soon.
+func TestDepthGrowsWhenReadersComeTooLate(t *testing.T) {
+	w, clock := deepRing(t)
+	r := tinyReader(t, w)
+	for want := 3; want <= 6; want++ {
+		first := tinyFrame(t, w)
+		for range w.Stats().Depth {
+			tinyFrame(t, w)
+		}
+		if l, err := r.Lease(first); !errors.Is(err, ErrStale) {
+			t.Fatalf("a frame that was overwritten: %v, %v", l, err)
+		}
+		tinyFrame(t, w)
+		if s := w.Stats(); s.Depth != want || s.TooLate != uint64(want-2) {
+			t.Fatalf("depth %d after %d leases that came too late, want %d", s.Depth, s.TooLate, want)
+		}
+	}
+	window := func(pause int64) int {
+		*clock += pause
+		tinyFrame(t, w)
+		return w.Stats().Depth
+	}
+	if got := window(int64(alarm) - 1); got != 6 {
+		t.Errorf("depth %d within a minute", got)
+	}
+	for want := 5; want >= 2; want-- {
+		if got := window(int64(calm)); got != want {
+			t.Errorf("depth %d, want %d", got, want)
+		}
+	}
+}
+
+// TestReadyCountsNothing: whoever may wait asks before it begins.
+func TestReadyCountsNothing(t *testing.T) {
+	w, _ := deepRing(t)
+	r := tinyReader(t, w)
+	var leases []Lease
+	for range 6 {
+		if !w.Ready() {
+			t.Fatal("not ready with free slots")
+		}
+		l, err := r.Lease(tinyFrame(t, w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, l)
+	}
+	if w.Ready() || w.Stats().NoFreeSlot != 0 {
+		t.Errorf("ready with every slot held, or counted: %+v", w.Stats())
+	}
+	if err := leases[0].Release(); err != nil || !w.Ready() {
+		t.Errorf("not ready after a release, %v", err)
+	}
+}
+
+// TestRetiredRingHasASuccessorAtOnce: its name is free although it is not closed yet.
+func TestRetiredRingHasASuccessorAtOnce(t *testing.T) {
+	o := Options{Dir: sharedDir(t), Rig: "lab", Camera: "cam0", Geometry: tiny}
+	old, err := Create(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tinyReader(t, old.(*ringWriter))
+	if err := errors.Join(old.Retire(), old.Retire()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := Create(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Begin(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Begin on a retired ring: %v", err)
+	}
+	if _, err := r.Lease(Ticket{RingID: old.ID(), Generation: 2}); !errors.Is(err, ErrClosed) {
+		t.Errorf("Lease of a retired ring: %v", err)
+	}
+	for range 2 {
+		if err := old.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if late, err := Open(next.Descriptor(), "late"); err != nil { // Close of the old one has not removed the new files
+		t.Error(err)
+	} else if err := late.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -4,7 +4,7 @@ package gpuring
 // identityWords of the header, so that each can be recognised by itself.
 const (
 	magic  = 0x31676e6972636166 // "facring1", little-endian
-	layout = 2                  // changes with any word below
+	layout = 3                  // changes with any word below
 
 	headerWords   = 64
 	identityWords = 24
@@ -40,6 +40,7 @@ const (
 	hPublished      = 44
 	hAborted        = 45
 	hNoFreeSlot     = 46
+	hTooLate        = 47 // leases that found their frame overwritten; readers count
 )
 
 const (

@@ -28,6 +28,8 @@ type Writer interface {
 	// Begin claims the free slot that was written longest ago, among as many as the ring is deep now. ErrNoFreeSlot
 	// when readers, other claims and unfinished uploads have all Geometry.Slots, ErrClosed after Close.
 	Begin() (Claim, error)
+	// Ready tells whether Begin would find a slot; it counts nothing.
+	Ready() bool
 	// NextSeq takes the next gap-free sequence number, from Options.FirstSeq, also for a frame that is then dropped.
 	// A writer that takes over from a dead one goes on with its numbers.
 	NextSeq() uint64
@@ -40,8 +42,11 @@ type Writer interface {
 	Descriptor() Descriptor
 	// AttachLocal makes a reader of the frames in host memory inside this process.
 	AttachLocal(identity string) (Reader, error)
-	// Close marks the ring closed (readers get ErrClosed) and unlinks its files; open claims can only be aborted.
-	// With a GPU it waits up to a second for other processes to let go of the device memory.
+	// Retire marks the ring closed (readers get ErrClosed) and unlinks its files, so that a new ring of the camera can be
+	// made; open claims can only be aborted. It waits for nothing.
+	Retire() error
+	// Close retires the ring and frees it. With a GPU it waits up to a second for other processes to let go of the device
+	// memory, and two for uploads to end; if they do not, what the GPU may touch stays until the process ends.
 	Close() error
 }
 

@@ -24,6 +24,7 @@ type Stats struct {
 	Published     uint64 `json:"published"`
 	Aborted       uint64 `json:"aborted"`
 	NoFreeSlot    uint64 `json:"no_free_slot"` // frames that found every slot held
+	TooLate       uint64 `json:"too_late"`     // leases that found their frame overwritten
 
 	ReclaimedDead    uint64 `json:"reclaimed_dead"`    // slots taken back from readers whose process had ended
 	ReclaimedStalled uint64 `json:"reclaimed_stalled"` // slots taken back from readers whose heartbeat had stopped

@@ -23,6 +23,7 @@ type ringWriter struct {
 	depth    *depth
 	claims   int // open ones: the pixels stay mapped for them
 	closed   bool
+	closing  bool // by Close
 	released bool // Close has come to its end: the last claim closes the pixels
 }
 
@@ -51,6 +52,7 @@ func (w *ringWriter) Begin() (Claim, error) {
 	if w.closed {
 		return nil, fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring)
 	}
+	w.depth.lost(w.c.word(hTooLate).Load())
 	slot, generation, ok := w.c.begin(choice{w.depth.now, w.busy})
 	for !ok && w.depth.grow() {
 		slot, generation, ok = w.c.begin(choice{w.depth.now, w.busy})
@@ -62,6 +64,13 @@ func (w *ringWriter) Begin() (Claim, error) {
 	}
 	w.claims++
 	return &claim{w: w, slot: slot, odd: generation, view: w.pix.view(slot)}, nil
+}
+
+func (w *ringWriter) Ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _, found := w.c.oldestFree(choice{w.c.slots, w.busy})
+	return found && !w.closed
 }
 
 // busy reports whether a slot is not free although nobody holds it: the GPU still reads it.
@@ -122,18 +131,30 @@ func (w *ringWriter) AttachLocal(name string) (Reader, error) {
 	return Open(w.desc, name)
 }
 
-func (w *ringWriter) Close() error {
+func (w *ringWriter) Retire() error {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.closed {
-		w.mu.Unlock()
 		return nil
 	}
 	w.closed = true
 	w.c.word(hState).Store(ringClosed)
-	err := errors.Join(w.pix.unlink(), unlinkOwn(w.c.f, w.desc.ControlPath))
-	w.mu.Unlock()
 	if w.staged != nil {
 		forgetLocal(w.desc)
+	}
+	return errors.Join(w.pix.unlink(), unlinkOwn(w.c.f, w.desc.ControlPath))
+}
+
+func (w *ringWriter) Close() error {
+	err := w.Retire()
+	w.mu.Lock()
+	if w.closing {
+		w.mu.Unlock()
+		return err
+	}
+	w.closing = true
+	w.mu.Unlock()
+	if w.staged != nil {
 		w.c.awaitImporters()
 	}
 	w.mu.Lock()

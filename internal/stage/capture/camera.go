@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,9 @@ type camera struct {
 	noGPU   string                 // why; "" before the first ring
 	running atomic.Pointer[string] // what telemetry says as long as frames come
 
+	stall    stall
+	farewell sync.WaitGroup // of the ring before, to which other processes still have to say goodbye
+
 	nextSeq  uint64 // where a ring that follows a closed one goes on
 	position int64  // frames grabbed from the source
 	lastSeq  uint64
@@ -41,7 +45,7 @@ type camera struct {
 
 // openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it.
 func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera) (*camera, error) {
-	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus}
+	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, stall: newStall()}
 	running := "running"
 	c.running.Store(&running)
 	if source.IsLive(cfg.Source) {
@@ -127,6 +131,7 @@ func permanentSource(err error) error {
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
 	err := c.closeRing()
+	c.farewell.Wait()
 	c.closeGPU()
 	if c.pixels != nil {
 		err = errors.Join(err, c.pixels.Close())

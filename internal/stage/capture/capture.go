@@ -24,6 +24,7 @@ const patience = 2 * time.Second
 // Reasons of drop notices.
 const (
 	reasonNoFreeSlot = "no-free-slot"
+	reasonGPUStalled = "gpu-stalled"
 	reasonDecode     = "decode"
 	reasonRing       = "ring"
 	reasonBus        = "bus"

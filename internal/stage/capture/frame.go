@@ -55,7 +55,8 @@ func (c *camera) publish(ctx context.Context, f *ipc.Frame) (dropReason string, 
 func (c *camera) write(ctx context.Context, seq uint64) (t gpuring.Ticket, dropReason string, err error) {
 	claim, err := c.begin(ctx)
 	if errors.Is(err, gpuring.ErrNoFreeSlot) {
-		return t, reasonNoFreeSlot, err
+		dropReason, err = c.stalled()
+		return t, dropReason, err
 	}
 	if err != nil {
 		return t, reasonRing, err
@@ -72,17 +73,13 @@ func (c *camera) write(ctx context.Context, seq uint64) (t gpuring.Ticket, dropR
 }
 
 // begin claims a slot. With pace "max" it waits for one: frames that have left the last stage may still be on their way
-// to the GPU.
+// to the GPU, which tells nobody when it has taken them.
 func (c *camera) begin(ctx context.Context) (gpuring.Claim, error) {
 	const pause = time.Millisecond
-	claim, err := c.ring.Begin()
-	for end := time.Now().Add(patience); c.window > 0 && errors.Is(err, gpuring.ErrNoFreeSlot); claim, err = c.ring.Begin() {
-		if ctx.Err() != nil || time.Now().After(end) {
-			break
-		}
+	for end := time.Now().Add(patience); c.window > 0 && !c.ring.Ready() && ctx.Err() == nil && time.Now().Before(end); {
 		time.Sleep(pause)
 	}
-	return claim, err
+	return c.ring.Begin()
 }
 
 // end announces that no more frames come.

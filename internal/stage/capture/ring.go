@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/clock"
@@ -125,8 +127,15 @@ func (c *camera) closeRing() error {
 		return nil
 	}
 	c.remember(false)
-	err := errors.Join(c.server.Close(), c.ring.Close())
+	err := errors.Join(c.server.Close(), c.ring.Retire())
+	old := c.ring
 	c.ring, c.server = nil, nil
+	c.farewell.Wait() // one at a time: each has device memory
+	c.farewell.Go(func() {
+		if err := old.Close(); err != nil {
+			c.env.Log.Warn("old ring did not close", "camera", c.cfg.Name, "ring", old.ID(), "error", err)
+		}
+	})
 	return err
 }
 
@@ -144,6 +153,22 @@ func (c *camera) renewRing() error {
 	c.endRing()
 	c.noGPU = ""
 	return c.openRing()
+}
+
+// stalled looks whether the GPU still works when there is no free slot. If it has not for so long that it never will, capture goes
+// on in a ring without it.
+func (c *camera) stalled() (dropReason string, err error) {
+	after := c.stall.seen(c.ring.Stats(), time.Now())
+	switch {
+	case after < c.stall.noticed:
+		return reasonNoFreeSlot, gpuring.ErrNoFreeSlot
+	case after < c.stall.hopeless:
+		return reasonGPUStalled, gpuring.ErrNoFreeSlot
+	}
+	cause := fmt.Errorf("%w: no upload has ended for %.1f s", gpuring.ErrDevice, after.Seconds())
+	c.endRing()
+	c.giveUpGPU("capture's GPU stands still", cause)
+	return reasonGPUStalled, errors.Join(cause, c.openRing())
 }
 
 // rescue goes on in a ring without the GPU, which has failed; the frame that was to be uploaded comes along.
