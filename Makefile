@@ -12,9 +12,9 @@ RACE    := ./gpuring/... ./ipc/... ./lsl/... ./internal/... ./track/...
 CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./test/gpu/...
 
 # Tag cuda builds against our own cuda.h and an empty libcuda.a, whether a toolkit is installed or not (internal/cuda/include).
-# What is set here replaces Go's own "-O2 -g".
-export CGO_CFLAGS  := -O2 -g '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
-export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
+# What is set here replaces Go's own "-O2 -g". What comes from outside, make's command line included, is added behind it.
+override export CGO_CFLAGS  := -O2 -g '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
+override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
 .PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e kernels fmt clean
 
@@ -68,8 +68,8 @@ fuzz:
 	@scripts/fuzz.sh
 
 e2e: build
-	FACETRACK_BIN=$(CURDIR)/bin/facetrack go test -count=1 -tags e2e -timeout 12m ./test/e2e/...
-	FACETRACK_BIN=$(CURDIR)/bin/facetrack go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
+	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags e2e -timeout 12m ./test/e2e/...
+	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
 
 fmt:
 	gofmt -w .

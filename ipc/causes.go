@@ -16,6 +16,7 @@ var (
 	errNoMemory      = errors.New("capture describes no device memory: use the same version of facetrack for both")
 	errInvisible     = errors.New("capture's GPU is not here")
 	errNotConfigured = errors.New("the configured GPU is not here")
+	errSick          = errors.New("the GPU is sick")
 	errNoPeer        = errors.New("no peer access")
 	errMIG           = errors.New("MIG instance")
 	errIntegrated    = errors.New("no memory IPC")
@@ -47,6 +48,7 @@ var causes = []cause{
 	{"not built", is(cuda.ErrNotBuilt), text("this program was built without CUDA: build it with make build")},
 	{"no driver", is(cuda.ErrNoDriver), text("no NVIDIA driver here (libcuda.so.1 is missing): install it, or start the container with --gpus all")},
 	{"no device", is(cuda.NoDevice), text("the NVIDIA driver shows no GPU here: look at nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides all of them")},
+	{"sick GPU", is(errSick), text("the driver cannot describe the GPU that is wanted: look at dmesg for lines with NVRM, and restart the machine if it stays")},
 	{"GPU not visible", is(errInvisible), func(f *failure) string {
 		return fmt.Sprintf("capture's GPU %s is not visible here, but %s: add it to CUDA_VISIBLE_DEVICES, or give it to this container", f.capture.GPU, f.visible())
 	}},
@@ -79,7 +81,7 @@ var causes = []cause{
 	}},
 	{"events not shared", func(f *failure) bool { return f.at(openEvent, cuda.MapFailed) }, func(f *failure) string {
 		cure := ""
-		if f.device.MemOps64 {
+		if f.eventsOnly() {
 			cure = ", or set cuda.sync to auto"
 		}
 		return "capture's events cannot be opened here because the containers have separate IPC namespaces: start them with --ipc=host" + cure
@@ -107,7 +109,11 @@ var causes = []cause{
 	{"events not exported", func(f *failure) bool {
 		return f.capture.EventsError != "" && (f.sync == gpuring.SyncEvents || !f.device.MemOps64)
 	}, func(f *failure) string {
-		return fmt.Sprintf("capture's GPU cannot share events (%.200s): set cuda.sync to auto, and use shm where that does not help", f.capture.EventsError)
+		cure := "use shm, or facetrack up --threads: the GPU has no 64-bit stream memory operations to wait with instead"
+		if f.eventsOnly() {
+			cure = "set cuda.sync to auto"
+		}
+		return fmt.Sprintf("capture's GPU cannot share events (%.200s): %s", f.capture.EventsError, cure)
 	}},
 	{"context lost", func(f *failure) bool { e := f.driver(); return e.Sticky() }, text("the GPU has failed in this process, which cannot use it any more until it is started again; another client of the same MPS server that was killed does that, too")},
 	{"no proof", is(errNoProof), func(f *failure) string {

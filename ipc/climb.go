@@ -23,7 +23,7 @@ func (l *Link) current(ring string) (*attachment, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, fmt.Errorf("%w: this link was closed", gpuring.ErrClosed)
+		return nil, errLinkClosed
 	}
 	if l.now != nil && (ring == "" || l.now.ring == ring) {
 		return l.now, nil
@@ -50,8 +50,7 @@ func (l *Link) attached(ctx context.Context, ring string) (*attachment, error) {
 	}
 	a, err := l.attach(ctx)
 	if err != nil {
-		l.failed(err)
-		return nil, err
+		return nil, l.failed(ctx, err)
 	}
 	if ring != "" && a.ring != ring {
 		l.asked, l.askedAt = ring, time.Now()

@@ -23,7 +23,7 @@ func (c *copied) View() gpuring.View {
 }
 
 // Host implements [Lease].
-func (c *copied) Host() ([]byte, error) { return c.View().Host, nil }
+func (c *copied) Host() ([]byte, error) { return c.View().Host, c.Valid() }
 
 func (c *copied) Valid() error {
 	c.mu.Lock()

@@ -14,16 +14,23 @@ type onDevice struct {
 	gpuring.Lease
 	downloads *downloads
 
-	mu    sync.Mutex
-	local *download // nil until Host was called
+	mu       sync.Mutex
+	local    *download // nil until Host was called
+	released bool
 }
 
 // Host downloads the frame, once.
 func (l *onDevice) Host() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.released {
+		return nil, fmt.Errorf("%w: the lease has ended", gpuring.ErrReleased)
+	}
 	if l.local == nil {
 		local, err := l.downloads.fetch(l.View())
+		if errors.Is(err, gpuring.ErrReleased) || errors.Is(err, gpuring.ErrClosed) { // by this process: the GPU is not to blame
+			return nil, fmt.Errorf("download a frame: %w", err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: download a frame: %w", gpuring.ErrDevice, err)
 		}
@@ -35,6 +42,7 @@ func (l *onDevice) Host() ([]byte, error) {
 func (l *onDevice) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.released = true
 	if l.local != nil {
 		l.downloads.give(l.local)
 		l.local = nil
@@ -75,7 +83,7 @@ func (l *Link) downloadsOn(d cuda.Device, bytes int) (*downloads, error) {
 		return have, nil
 	}
 	if l.closed {
-		return nil, fmt.Errorf("%w: this link was closed", gpuring.ErrClosed)
+		return nil, errLinkClosed
 	}
 	gpu, err := cuda.Open(d)
 	if err != nil {
@@ -107,6 +115,9 @@ func (d *downloads) fetch(v gpuring.View) (*download, error) {
 func (d *downloads) take() (*download, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errLinkClosed
+	}
 	if last := len(d.idle) - 1; last >= 0 {
 		x := d.idle[last]
 		d.idle = d.idle[:last]

@@ -38,6 +38,9 @@ func (f *failure) at(call string, code cuda.Code) bool {
 	return e.Call == call && (code == 0 || e.Code == code)
 }
 
+// eventsOnly tells whether only the configuration forbids to wait by memory operations.
+func (f *failure) eventsOnly() bool { return f.sync == gpuring.SyncEvents && f.device.MemOps64 }
+
 func (f *failure) visible() string {
 	if len(f.here) == 0 {
 		return "none is"

@@ -105,7 +105,7 @@ func (l *Link) within(ctx context.Context) (context.Context, context.CancelFunc)
 // abandon gives the attachment up after err, unless err is about the frame only. It reports whether trying
 // again makes sense.
 func (l *Link) abandon(a *attachment, err error) bool {
-	for _, passing := range []error{gpuring.ErrStale, ErrTransfer, context.DeadlineExceeded, context.Canceled} {
+	for _, passing := range []error{gpuring.ErrStale, gpuring.ErrReleased, ErrTransfer, context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, passing) {
 			return false
 		}
@@ -167,7 +167,8 @@ func (l *Link) isClosed() bool {
 	return l.closed
 }
 
-// Close gives the ring up; leases that are still out stay good. It is idempotent.
+// Close gives the ring up; leases that are still out stay good, but what they have in device memory is not downloaded any
+// more. It is idempotent.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	a := l.now

@@ -46,6 +46,7 @@ func TestLinkReadsPixels(t *testing.T) {
 				t.Errorf("attempts %+v", s.Attempts)
 			}
 			frames := uint64(2 * geometry.Slots)
+			eventually(t, "the server has counted the last frame", func() bool { return c.server.Stats().Frames >= frames })
 			if got := c.server.Stats(); got.Frames != frames || got.Bytes != frames*uint64(geometry.FrameBytes()) || got.Consumers != 1 {
 				t.Errorf("server %+v", got)
 			}

@@ -16,6 +16,7 @@ var (
 	// errUnknownSession: capture has forgotten this link, which was silent for too long or is new to it.
 	errUnknownSession = fmt.Errorf("%w: capture does not know this session", gpuring.ErrRevoked)
 	errRefused        = errors.New("capture refuses")
+	errLinkClosed     = fmt.Errorf("%w: this link was closed", gpuring.ErrClosed)
 )
 
 // refusals are the codes that capture answers with instead of pixels or a description.

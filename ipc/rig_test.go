@@ -49,6 +49,10 @@ func restartNATS(t testing.TB, s *server.Server, o server.Options, meanwhile fun
 	s.Shutdown()
 	s.WaitForShutdown()
 	meanwhile()
+	eventually(t, "nobody else has the port", func() bool {
+		l, err := net.ListenTCP("tcp", address)
+		return err == nil && l.Close() == nil
+	})
 	o.Port = address.Port
 	startNATS(t, o)
 }

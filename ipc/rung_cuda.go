@@ -58,7 +58,10 @@ func (a *gpuAttach) open(ctx context.Context) (_ channel, err error) {
 	if err != nil {
 		return nil, errors.Join(err, gpu.Close())
 	}
-	if err := a.prove(ctx, ch.reader); err != nil {
+	if err = a.prove(ctx, ch.reader); err == nil {
+		ch.downloads, err = a.link.downloadsOn(a.device, a.reply.Ring.Geometry.FrameBytes())
+	}
+	if err != nil {
 		return nil, errors.Join(err, ch.Close())
 	}
 	return ch, nil
@@ -75,7 +78,7 @@ func (a *gpuAttach) choose() (err error) {
 	}
 	capture, err := cuda.DeviceByUUID(wanted)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errInvisible, err)
+		return notFound(errInvisible, err)
 	}
 	if a.device, err = a.configured(capture); err != nil {
 		return err
@@ -88,6 +91,15 @@ func (a *gpuAttach) choose() (err error) {
 		return errIntegrated
 	}
 	return nil
+}
+
+// notFound tells a GPU that is not here from one that the driver sees and cannot describe.
+func notFound(cause, err error) error {
+	var driver *cuda.Error
+	if errors.As(err, &driver) && !errors.Is(err, cuda.ErrNoSuchDevice) {
+		cause = errSick
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 func (a *gpuAttach) samePID() bool { return a.reply.Ring.Device.PID == os.Getpid() }
@@ -105,7 +117,7 @@ func (a *gpuAttach) configured(capture cuda.Device) (cuda.Device, error) {
 	}
 	own, err := cuda.SelectDevice(a.link.opts.GPU)
 	if err != nil {
-		return capture, fmt.Errorf("%w: %w", errNotConfigured, err)
+		return capture, notFound(errNotConfigured, err)
 	}
 	if own.UUID == capture.UUID {
 		return own, nil
@@ -134,11 +146,7 @@ func (a *gpuAttach) openRing(gpu *cuda.Context) (*deviceChannel, error) {
 	if !ok {
 		return nil, errors.Join(errNoMemory, opened.Close())
 	}
-	down, err := a.link.downloadsOn(a.device, d.Geometry.FrameBytes())
-	if err != nil {
-		return nil, errors.Join(err, reader.Close())
-	}
-	return &deviceChannel{gpu: gpu, reader: reader, downloads: down}, nil
+	return &deviceChannel{gpu: gpu, reader: reader}, nil
 }
 
 // why puts a failure into words.

@@ -36,7 +36,7 @@ func TestDeviceMemoryOfAnotherProcess(t *testing.T) {
 			for range 2 * geometry.Slots {
 				got := hostOf(t, l, r.order("frame"))
 				if v := got.View(); v.Device == 0 || v.Fence == nil || v.Host != nil {
-					t.Errorf("view %+v", v)
+					t.Errorf("view: device %x, fence %v, %d bytes of host memory", v.Device, v.Fence, len(v.Host))
 				}
 				release(t, got)
 			}
@@ -69,7 +69,7 @@ func TestDeviceMemoryOfThisProcess(t *testing.T) {
 		}
 		got := hostOf(t, l, f)
 		if v := got.View(); v.Device == 0 || v.Host == nil {
-			t.Errorf("view %+v", v)
+			t.Errorf("view: device %x, fence %v, %d bytes of host memory", v.Device, v.Fence, len(v.Host))
 		}
 		release(t, got)
 	}
@@ -209,4 +209,29 @@ func TestDownloadsSideBySide(t *testing.T) {
 	}
 	release(t, first)
 	release(t, second)
+}
+
+func TestDeviceMemoryAfterRelease(t *testing.T) {
+	r := startGPURig(t)
+	hostAfterRelease(t, newLink(t, r.nc, ipc.LinkOptions{}), ipc.CUDAIPC, r.order("frame"))
+}
+
+// A link that is closed downloads nothing any more, which is no failure of the GPU.
+func TestDownloadAfterClose(t *testing.T) {
+	r := startGPURig(t)
+	l := newLink(t, r.nc, ipc.LinkOptions{})
+	a, b := r.order("frame"), r.order("frame")
+	had := hostOf(t, l, a)
+	late, err := l.Lease(t.Context(), b)
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if have, err := had.Host(); err != nil || !bytes.Equal(have, pixels(a.Seq)) {
+		t.Errorf("downloaded before: %v", err)
+	}
+	if _, err := late.Host(); !errors.Is(err, gpuring.ErrClosed) || errors.Is(err, gpuring.ErrDevice) {
+		t.Errorf("not downloaded before: %v", err)
+	}
+	release(t, had)
+	release(t, late)
 }

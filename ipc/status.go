@@ -1,10 +1,9 @@
 package ipc
 
 import (
+	"context"
 	"fmt"
 	"time"
-
-	"facetrack/gpuring"
 )
 
 // Attempt is a transport that could not be used, and why.
@@ -41,7 +40,7 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	if l.closed {
 		l.mu.Unlock()
 		a.retire()
-		return fmt.Errorf("%w: this link was closed", gpuring.ErrClosed)
+		return errLinkClosed
 	}
 	before := l.now
 	l.now = a
@@ -68,11 +67,18 @@ func (s *LinkStatus) detach(reason string) {
 	s.Transport, s.Sync, s.GPU, s.Reason = "", "", "", reason
 }
 
-// failed notes why there is no attachment; one that still works is kept.
-func (l *Link) failed(err error) {
+// failed notes why there is no attachment; one that still works is kept. An attempt that this process gave up says nothing
+// about capture, so that its error is another one.
+func (l *Link) failed(ctx context.Context, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now == nil && !l.closed {
+	switch {
+	case l.closed:
+		return errLinkClosed
+	case ctx.Err() != nil:
+		return fmt.Errorf("ipc: attach to %s: %w: %s", l.camera, ctx.Err(), err.Error())
+	case l.now == nil:
 		l.status.detach(err.Error())
 	}
+	return err
 }

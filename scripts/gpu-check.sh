@@ -14,8 +14,10 @@ log=$out/gpu-check.log
 dir=$(realpath -m "${GPU_DIR:-.gpu}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-if [ -f "$dir/pack.tar.gz" ]; then
-	mkdir "$work/pack" && tar -C "$work/pack" -xzf "$dir/pack.tar.gz" || exit 1
+if [ -f "$dir/pack.tar.xz" ]; then
+	unpack=(xz -dc)
+	command -v xz >/dev/null || unpack=(python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer)')
+	mkdir "$work/pack" && "${unpack[@]}" <"$dir/pack.tar.xz" | tar -C "$work/pack" -xf - || exit 1
 	dir=$work/pack
 fi
 [ -x "$dir/facetrack" ] || {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what scripts/gpu-check.sh runs on a machine with a GPU into .gpu/pack.tar.gz: the program and the test programs, stripped,
+# Builds what scripts/gpu-check.sh runs on a machine with a GPU into .gpu/pack.tar.xz: the program and the test programs, stripped,
 # with the shared libraries that such a machine may lack. DRIVER=fake leaves the tag gpu out: a rehearsal with the imitated driver.
 # GPU_DIR replaces .gpu.
 set -euo pipefail
@@ -10,7 +10,9 @@ gpu=gpu
 export CGO_CFLAGS="-O2 -g '-I$PWD/internal/cuda/include'" CGO_LDFLAGS="-O2 -g '-L$PWD/internal/cuda/lib'" # quoted for a folder with spaces
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 ldflags="-s -w -X facetrack/internal/version.commit=$commit"
+limit=50000000 # bytes that a pack may have
 mkdir -p "$out"
+rm -f "$out"/pack.tar.*
 stage=$(mktemp -d "$out/pack.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
 mkdir "$stage/lib"
@@ -40,6 +42,11 @@ pack e2e.test ./test/e2e 'e2e xnnpack'
 ldd "$stage/facetrack" "$stage/e2e.test" | awk '$3 ~ "^/" && $1 !~ /^(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so/ { print $3 }' |
 	sort -u | while read -r library; do cp -L "$library" "$stage/lib/"; done
 echo "$commit" >"$stage/commit"
-tar -C "$stage" -cf - . | gzip -6 >"$out/pack.tar.gz"
+# The programs have most of their code in common: a dictionary as large as all of them makes one of it.
+tar -C "$stage" -cf - . | xz --x86 --lzma2=preset=1,dict=128MiB >"$out/pack.tar.xz"
 (cd "$stage" && du -h --apparent-size -- *) >&2
-ls -l "$out/pack.tar.gz" >&2
+ls -l "$out/pack.tar.xz" >&2
+[ "$(stat -c %s "$out/pack.tar.xz")" -le $limit ] || {
+	echo "gpu-pack: the pack has more than $limit bytes" >&2
+	exit 1
+}

@@ -10,31 +10,55 @@ import (
 	"facetrack/infer/onnx"
 	"facetrack/infer/task"
 	"facetrack/infer/tflite"
+	"facetrack/internal/cuda/cudatest"
 	"facetrack/internal/testutil"
 )
 
-// tolerance of a backend's float32 results against published ones: the reference rounds once per sum; others add in
-// float32 in an order of their own.
-func tolerance(backend string) float64 {
-	if backend == "reference" {
-		return 2e-6
-	}
-	return 2e-5
+// A variant is a backend with a precision, and how far its results may be from what is right.
+type variant struct {
+	name    string
+	options infer.Options
+
+	published float64 // from published scores between 0 and 1; the reference rounds once per sum, others add in an order of their own
+	formula   float64 // from a formula, in parts of 1 + its value
 }
 
-func forEachBackend(t *testing.T, g *infer.Graph, body func(t *testing.T, s infer.Session)) {
+func variants(t testing.TB) []variant {
 	t.Helper()
-	if len(infer.Backends()) == 0 {
+	var all []variant
+	for _, name := range infer.Backends() {
+		v := variant{name: name, options: infer.Options{Backend: name, MaxBatch: 1}, published: 2e-5, formula: 2e-5}
+		switch name {
+		case "reference":
+			v.published = 2e-6
+		case "cuda":
+			cudatest.Emulate(t, "internal/kernels/nn")
+			cudatest.Use(t)
+			half := v
+			half.name, half.options.Precision = "cuda-fp16", infer.FP16
+			half.published, half.formula = 0.005, 4e-3
+			all = append(all, half)
+			v.options.Precision = infer.FP32
+			v.published, v.formula = 1e-4, 1e-4
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
 		t.Fatal("no backend is registered")
 	}
-	for _, name := range infer.Backends() {
-		t.Run(name, func(t *testing.T) { body(t, open(t, g, name, 1)) })
+	return all
+}
+
+func forEachBackend(t *testing.T, g *infer.Graph, body func(t *testing.T, s infer.Session, v variant)) {
+	t.Helper()
+	for _, v := range variants(t) {
+		t.Run(v.name, func(t *testing.T) { body(t, open(t, g, v.options), v) })
 	}
 }
 
-func open(t testing.TB, g *infer.Graph, backend string, batch int) infer.Session {
+func open(t testing.TB, g *infer.Graph, o infer.Options) infer.Session {
 	t.Helper()
-	s, err := infer.Open(g, infer.Options{Backend: backend, MaxBatch: batch})
+	s, err := infer.Open(g, o)
 	if err != nil {
 		t.Fatal(err)
 	}

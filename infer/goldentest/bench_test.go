@@ -19,8 +19,8 @@ func BenchmarkNetworks(b *testing.B) {
 	}
 	for _, n := range networks {
 		g := n.load(b)
-		for _, backend := range infer.Backends() {
-			b.Run(n.name+"/"+backend, func(b *testing.B) { benchmark(b, open(b, g, backend, 1)) })
+		for _, v := range variants(b) {
+			b.Run(n.name+"/"+v.name, func(b *testing.B) { benchmark(b, open(b, g, v.options)) })
 		}
 	}
 }

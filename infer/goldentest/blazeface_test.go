@@ -14,7 +14,7 @@ func TestBlazeFaceGolden(t *testing.T) {
 	for i, v := range input {
 		input[i] = v/127.5 - 1
 	}
-	forEachBackend(t, g, func(t *testing.T, s infer.Session) {
+	forEachBackend(t, g, func(t *testing.T, s infer.Session, _ variant) {
 		out := run(t, s, input)
 		if len(out["regressors"]) != 896*16 || len(out["classificators"]) != 896 {
 			t.Fatalf("outputs %v; want regressors 896×16 and classificators 896", s.Outputs())

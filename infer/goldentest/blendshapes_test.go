@@ -26,7 +26,7 @@ func TestBlendshapesGolden(t *testing.T) {
 	for _, i := range vision.BlendshapeIndices {
 		input = append(input, float32(xs[i])*width, float32(ys[i])*height)
 	}
-	forEachBackend(t, g, func(t *testing.T, s infer.Session) {
+	forEachBackend(t, g, func(t *testing.T, s infer.Session, v variant) {
 		worst := 0.0
 		for _, scores := range run(t, s, input) {
 			for i, got := range scores {
@@ -34,8 +34,8 @@ func TestBlendshapesGolden(t *testing.T) {
 			}
 		}
 		t.Logf("largest difference %.2g", worst)
-		if !(worst <= tolerance(s.Backend())) {
-			t.Errorf("largest difference %g is above %g", worst, tolerance(s.Backend()))
+		if !(worst <= v.published) {
+			t.Errorf("largest difference %g is above %g", worst, v.published)
 		}
 	})
 }

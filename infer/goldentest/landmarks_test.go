@@ -12,7 +12,7 @@ import (
 func TestLandmarksGolden(t *testing.T) {
 	const left, top, side = 137, 30, 176 // one and a half times the detector's box
 	input := cropSquare(decodeImage(t, read(t, "media", "astronaut.png")), left, top, side, 192)
-	forEachBackend(t, loadMember(t, "face_landmarks_detector.tflite"), func(t *testing.T, s infer.Session) {
+	forEachBackend(t, loadMember(t, "face_landmarks_detector.tflite"), func(t *testing.T, s infer.Session, _ variant) {
 		points, presence := landmarkOutputs(t, run(t, s, input))
 		if presence < 0.9 {
 			t.Errorf("presence %.3f; want at least 0.9", presence)

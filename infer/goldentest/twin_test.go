@@ -101,10 +101,11 @@ func (c *twin) test(t *testing.T) {
 		if err != nil {
 			t.Fatalf("format %c: %v", f, err)
 		}
-		for _, backend := range infer.Backends() {
+		for _, v := range variants(t) {
 			for _, raw := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%c/%s/raw=%t", f, backend, raw), func(t *testing.T) {
-					c.compare(t, g, infer.Options{Backend: backend, MaxBatch: 2, NoOptimize: raw})
+				t.Run(fmt.Sprintf("%c/%s/raw=%t", f, v.name, raw), func(t *testing.T) {
+					v.options.MaxBatch, v.options.NoOptimize = 2, raw
+					c.compare(t, g, v)
 				})
 			}
 		}
@@ -112,8 +113,8 @@ func (c *twin) test(t *testing.T) {
 }
 
 // compare runs two different items as one batch.
-func (c *twin) compare(t *testing.T, g *infer.Graph, opts infer.Options) {
-	s, err := infer.Open(g, opts)
+func (c *twin) compare(t *testing.T, g *infer.Graph, v variant) {
+	s, err := infer.Open(g, v.options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func (c *twin) compare(t *testing.T, g *infer.Graph, opts infer.Options) {
 		t.Fatal(err)
 	}
 	for i := range want {
-		if diff := math.Abs(float64(out[i] - want[i])); !(diff <= 2e-5*(1+math.Abs(float64(want[i])))) {
+		if diff := math.Abs(float64(out[i] - want[i])); !(diff <= v.formula*(1+math.Abs(float64(want[i])))) {
 			t.Fatalf("element %d is %g; want %g", i, out[i], want[i])
 		}
 	}

@@ -21,7 +21,7 @@ func TestYuNetGolden(t *testing.T) {
 		{"face-demographics-walking-and-pause.gif", gifFrame, 3},
 	}
 	g := loadYuNet(t, "yunet_n_320_320.onnx")
-	forEachBackend(t, g, func(t *testing.T, s infer.Session) {
+	forEachBackend(t, g, func(t *testing.T, s infer.Session, _ variant) {
 		for _, c := range clips {
 			input := swapRedBlue(letterbox(c.load(t, read(t, "media", c.file)), 320))
 			found := yunetFaces(run(t, s, input), 320)

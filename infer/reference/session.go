@@ -13,6 +13,9 @@ func init() { infer.Register(Name, 0, Open) }
 
 // Open compiles a valid graph. Constants are shared with g.
 func Open(g *infer.Graph, opts infer.Options) (infer.Session, error) {
+	if err := opts.NeedsFP32(); err != nil {
+		return nil, err
+	}
 	s := &session{inputs: g.InputInfo(), outputs: g.OutputInfo(), maxBatch: opts.MaxBatch}
 	c := compiler{g: g, data: make([][]float32, len(g.Values))}
 	for _, id := range g.Inputs {

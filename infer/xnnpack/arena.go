@@ -6,23 +6,22 @@ import (
 	"slices"
 
 	"facetrack/infer"
+	"facetrack/infer/internal/arena"
 )
 
 // lineFloats is the granularity of the arena: one cache line.
 const lineFloats = 16
 
-// span is the life of a value in memory: from the node that writes it to the last one that reads it.
+// span is the life of a value in memory, in floats: from the node that writes it to the last one that reads it.
 type span struct {
-	id          infer.ValueID
-	first, last int
-	size        int // floats
-	offset      int // floats
+	arena.Span
+	id infer.ValueID
 }
 
 // spans lists the values that need memory. The graph's inputs and outputs live for ever.
-func (p *program) spans() []span {
+func (p *program) spans() []*span {
 	at := map[infer.ValueID]int{} // value to index in list
-	var list []span
+	var list []*span
 	touch := func(id infer.ValueID, first, last int) {
 		root := p.alias[id]
 		if p.isConstant(root) {
@@ -33,9 +32,9 @@ func (p *program) spans() []span {
 			k = len(list)
 			at[root] = k
 			size := (volume(p.shape(root)) + lineFloats - 1) / lineFloats * lineFloats
-			list = append(list, span{id: root, first: first, last: last, size: size})
+			list = append(list, &span{arena.Span{First: first, Last: last, Size: size}, root})
 		}
-		list[k].first, list[k].last = min(list[k].first, first), max(list[k].last, last)
+		list[k].First, list[k].Last = min(list[k].First, first), max(list[k].Last, last)
 	}
 	for _, id := range slices.Concat(p.in, p.out) {
 		touch(id, 0, len(p.nodes))
@@ -48,27 +47,11 @@ func (p *program) spans() []span {
 	return list
 }
 
-// place gives every span an offset so that spans alive at the same time do not overlap, largest first, each at the
-// lowest offset that fits. It returns the arena's size in floats.
-func place(spans []span) int {
-	slices.SortStableFunc(spans, func(a, b span) int { return b.size - a.size })
-	total := 0
-	for i := range spans {
-		s := &spans[i]
-		var busy []span
-		for _, o := range spans[:i] {
-			if o.first <= s.last && s.first <= o.last {
-				busy = append(busy, o)
-			}
-		}
-		slices.SortFunc(busy, func(a, b span) int { return a.offset - b.offset })
-		for _, o := range busy {
-			if s.offset+s.size <= o.offset {
-				break
-			}
-			s.offset = max(s.offset, o.offset+o.size)
-		}
-		total = max(total, s.offset+s.size)
+// place gives every span its offset and returns the arena's size in floats.
+func place(spans []*span) int {
+	list := make([]*arena.Span, len(spans))
+	for i, s := range spans {
+		list[i] = &s.Span
 	}
-	return total
+	return arena.Place(list)
 }

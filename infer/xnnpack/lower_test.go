@@ -100,21 +100,3 @@ func TestDirect(t *testing.T) {
 		checkGraph(t, g, infer.Options{})
 	}
 }
-
-// TestPlace: values that live at the same time must not overlap, and dead ones give their memory back.
-func TestPlace(t *testing.T) {
-	spans := []span{
-		{id: 0, first: 0, last: 1, size: 64}, {id: 1, first: 1, last: 2, size: 32}, {id: 2, first: 2, last: 3, size: 64}, {id: 3, first: 3, last: 4, size: 32},
-	}
-	if total := place(spans); total != 96 {
-		t.Errorf("the arena has %d floats, want 96", total)
-	}
-	for i, a := range spans {
-		for _, b := range spans[:i] {
-			alive := a.first <= b.last && b.first <= a.last
-			if alive && a.offset < b.offset+b.size && b.offset < a.offset+a.size {
-				t.Errorf("values %+v and %+v overlap", a, b)
-			}
-		}
-	}
-}

@@ -35,6 +35,9 @@ var lanes int
 func chooseLanes(most int) { lanes = int(C.ft_choose_lanes(C.size_t(most))) }
 
 func open(g *infer.Graph, o infer.Options) (infer.Session, error) {
+	if err := o.NeedsFP32(); err != nil {
+		return nil, err
+	}
 	s, err := build(g, o)
 	if err != nil {
 		return nil, err
@@ -87,12 +90,12 @@ func (s *session) compile(p *program, threads int) error {
 // layOut gives every value its place in one block of memory.
 func (s *session) layOut(p *program) error {
 	spans := p.spans()
-	arena, err := s.alloc(place(spans))
+	block, err := s.alloc(place(spans))
 	if err != nil {
 		return err
 	}
 	for _, sp := range spans {
-		s.memory[sp.id] = advance(arena, sp.offset)
+		s.memory[sp.id] = advance(block, sp.Offset)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type UpCmd struct {
 	DataDir   string        `placeholder:"DIR" type:"path" help:"Where the embedded server keeps its data."`
 	Rig       string        `help:"Name of the rig."`
 	Model     string        `placeholder:"NAME" help:"Detector model: yunet-320, yunet-640 (small faces), blazeface or a file."`
-	Backend   string        `help:"Inference: auto, cpu or reference."`
+	Backend   string        `help:"Inference: auto, cpu, cuda or reference."`
 	Transport []string      `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
 	GPU       string        `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
 	Sync      string        `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`

@@ -29,7 +29,7 @@ func (c Config) Validate() error {
 		c.CUDA.validate(),
 		between("infer.threads", c.Infer.Threads, 0, 256),
 		between("infer.workers", c.Infer.Workers, 0, 64),
-		oneOf("infer.backend", c.Infer.Backend, "auto", "cpu", "reference"),
+		oneOf("infer.backend", c.Infer.Backend, "auto", "cpu", "cuda", "reference"),
 		between("detect.every", c.Detect.Every, 1, 1000),
 		between("detect.score_threshold", c.Detect.ScoreThreshold, 0, 1),
 		between("detect.nms_threshold", c.Detect.NMSThreshold, 0, 1),

@@ -9,22 +9,13 @@ type Context struct {
 }
 
 // Open returns the process's context of a device. Every Open needs a Close; the context is released with the last one, when
-// everything that was made with it is closed too.
+// everything that was made with it is closed too. Making and releasing a context takes the driver long: who opens the same
+// device meanwhile waits, who uses another one does not.
 func Open(d Device) (*Context, error) {
-	primaries.Lock()
-	defer primaries.Unlock()
-	p := primaries.open[d.Ordinal]
-	if p == nil {
-		var err error
-		if p, err = retain(d); err != nil {
-			return nil, err
-		}
-		if primaries.open == nil {
-			primaries.open = map[int]*primary{}
-		}
-		primaries.open[d.Ordinal] = p
+	p, err := use(d)
+	if err != nil {
+		return nil, err
 	}
-	p.users++
 	c := &Context{p: p}
 	c.end = p.leave
 	return c, nil

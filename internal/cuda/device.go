@@ -22,37 +22,64 @@ const (
 	attributeIPCEvents   = 125
 )
 
-// Devices lists the devices that this process sees.
+// Sick is a device that the driver counts and cannot describe: its Ordinal is known, the rest perhaps.
+type Sick struct {
+	Device
+	Err error
+}
+
+// Devices lists the devices that this process sees. A sick one does not hide the others: it is an error only when all are sick.
 func Devices() ([]Device, error) {
+	healthy, sick, err := Survey()
+	if err == nil && len(healthy) == 0 {
+		err = sickness(sick)
+	}
+	return healthy, err
+}
+
+// Survey is Devices with those that are sick.
+func Survey() (healthy []Device, sick []Sick, err error) {
 	var count int
-	err := call("cuDeviceGetCount", func(d driver) (code Code) {
+	err = call("cuDeviceGetCount", func(d driver) (code Code) {
 		count, code = d.deviceCount()
 		return code
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	devices := make([]Device, count)
-	for i := range devices {
-		if devices[i], err = describe(i); err != nil {
-			return nil, err
+	for i := range count {
+		if d, err := describe(i); err != nil {
+			sick = append(sick, Sick{d, err})
+		} else {
+			healthy = append(healthy, d)
 		}
 	}
-	return devices, nil
+	return healthy, sick, nil
+}
+
+// sickness is what ails the devices, on one line.
+func sickness(sick []Sick) (err error) {
+	for _, s := range sick {
+		if err == nil {
+			err = s.Err
+		} else {
+			err = fmt.Errorf("%w; %w", err, s.Err)
+		}
+	}
+	return err
 }
 
 func describe(ordinal int) (Device, error) {
 	v := Device{Ordinal: ordinal}
 	var dev int
-	var first UUID
 	steps := []struct {
 		call string
 		f    func(d driver) Code
 	}{
 		{"cuDeviceGet", func(d driver) (code Code) { dev, code = d.deviceGet(ordinal); return code }},
+		{"cuDeviceGetUuid", func(d driver) (code Code) { v.UUID, code = d.deviceUUID(dev); return code }},
 		{"cuDeviceGetName", func(d driver) (code Code) { v.Name, code = d.deviceName(dev); return code }},
 		{"cuDeviceTotalMem", func(d driver) (code Code) { v.Memory, code = d.deviceMemory(dev); return code }},
-		{"cuDeviceGetUuid", func(d driver) (code Code) { first, code = d.deviceUUID(dev); return code }},
 		{"cuDeviceGetAttribute", func(d driver) Code { return v.attributes(d, dev) }},
 	}
 	for _, s := range steps {
@@ -60,13 +87,13 @@ func describe(ordinal int) (Device, error) {
 			return v, fmt.Errorf("CUDA device %d: %w", ordinal, err)
 		}
 	}
-	v.identify(dev, first)
+	v.identify(dev)
 	return v, nil
 }
 
-// identify sets the UUID. A MIG instance has one of its own, beside that of the GPU.
-func (d *Device) identify(dev int, first UUID) {
-	d.UUID = first
+// identify corrects the UUID: a MIG instance has one of its own, beside that of the GPU.
+func (d *Device) identify(dev int) {
+	first := d.UUID
 	_ = call("cuDeviceGetUuid", func(drv driver) Code { // drivers before 11.4 have no second form
 		if own, code := drv.deviceUUIDv2(dev); code == 0 {
 			d.UUID = own

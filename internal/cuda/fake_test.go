@@ -17,6 +17,7 @@ type fake struct {
 	live    map[string]int // retained contexts, mapped handles, streams, … that exist
 	calls   map[string]int
 	devices []Device
+	sick    map[int]bool // devices that do not tell their name
 
 	launched []uint64
 	gate     chan struct{} // streamSynchronize waits for it when it is not nil
@@ -72,7 +73,6 @@ func (f *fake) use(what string) Code {
 func (f *fake) errorName(Code) string                 { return "" }
 func (f *fake) deviceCount() (int, Code)              { return len(f.devices), 0 }
 func (f *fake) deviceGet(i int) (int, Code)           { return i, 0 }
-func (f *fake) deviceName(i int) (string, Code)       { return f.devices[i].Name, 0 }
 func (f *fake) deviceMemory(int) (int64, Code)        { return 1 << 30, 0 }
 func (f *fake) deviceUUID(i int) (UUID, Code)         { return UUID{f.devices[i].UUID[0]}, 0 }
 func (f *fake) deviceUUIDv2(i int) (UUID, Code)       { return f.devices[i].UUID, 0 }
@@ -91,6 +91,13 @@ func (f *fake) memFree(uint64) Code                   { return f.give("memory") 
 func (f *fake) eventCreate(EventOptions) (word, Code) { return f.take("event") }
 func (f *fake) eventDestroy(word) Code                { return f.give("event") }
 
+func (f *fake) deviceName(i int) (string, Code) {
+	if f.sick[i] {
+		return "", Unknown
+	}
+	return f.devices[i].Name, 0
+}
+
 func (f *fake) moduleLoad([]byte) (word, Code)               { return f.take("module") }
 func (f *fake) moduleUnload(word) Code                       { return f.give("module") }
 func (f *fake) moduleFunction(_ word, _ string) (word, Code) { return 7, 0 }
@@ -104,6 +111,10 @@ func (f *fake) deviceAttribute(dev, attribute int) (int, Code) {
 	switch attribute {
 	case attributeComputeMode:
 		return f.devices[dev].ComputeMode, 0
+	case attributeIntegrated:
+		if f.devices[dev].Integrated {
+			return 1, 0
+		}
 	case attributeIPCEvents:
 		return 0, InvalidValue // as a driver that does not know the attribute
 	case attributeUnified, attributeMemOps64V1:

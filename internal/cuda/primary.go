@@ -16,44 +16,90 @@ type primary struct {
 	dev     int
 	context word
 	v1      bool // the driver has only the first form of the stream memory operations
-	users   int  // guarded by primaries
-
 	imports importTable
+
+	users    int           // guarded by primaries; 0: it is being released
+	retained chan struct{} // closed when retain has ended, with err
+	err      error
+	released chan struct{} // closed when the release has ended
 }
 
-var primaries struct {
-	sync.Mutex
-	open map[int]*primary // by ordinal
+// primaries are the contexts that are being made, used or released.
+var primaries = struct {
+	sync.Mutex // never held during a driver call: a GPU that takes seconds must not hold up the others
+	byOrdinal  map[int]*primary
+}{byOrdinal: map[int]*primary{}}
+
+// use begins one use of a device's context, which the first user makes.
+func use(d Device) (*primary, error) {
+	p, isNew := claim(d)
+	if isNew {
+		if p.err = p.retain(); p.err != nil {
+			p.forget() // the next one tries again
+		}
+		close(p.retained)
+	}
+	<-p.retained
+	return orNil(p, p.err)
 }
 
-func retain(d Device) (*primary, error) {
-	p := &primary{device: d}
+// claim counts one more user, of a new primary if there is none. It waits for one that is being released.
+func claim(d Device) (p *primary, isNew bool) {
+	primaries.Lock()
+	defer primaries.Unlock()
+	for {
+		p = primaries.byOrdinal[d.Ordinal]
+		if p == nil {
+			p = &primary{device: d, users: 1, retained: make(chan struct{}), released: make(chan struct{})}
+			primaries.byOrdinal[d.Ordinal] = p
+			return p, true
+		}
+		if p.users > 0 {
+			p.users++
+			return p, false
+		}
+		primaries.Unlock()
+		<-p.released
+		primaries.Lock()
+	}
+}
+
+func (p *primary) forget() {
+	primaries.Lock()
+	delete(primaries.byOrdinal, p.device.Ordinal)
+	primaries.Unlock()
+}
+
+func (p *primary) retain() error {
 	err := call("cuDeviceGet", func(drv driver) (code Code) {
 		p.driver = drv
-		p.dev, code = drv.deviceGet(d.Ordinal)
+		p.dev, code = drv.deviceGet(p.device.Ordinal)
 		return code
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	second, code := p.driver.deviceAttribute(p.dev, attributeMemOps64)
 	p.v1 = code != 0 || second == 0
-	err = call("cuDevicePrimaryCtxRetain", func(drv driver) (code Code) {
+	return call("cuDevicePrimaryCtxRetain", func(drv driver) (code Code) {
 		p.context, code = drv.contextRetain(p.dev)
 		return code
 	})
-	return p, err
 }
 
 // leave ends one use of the context.
 func (p *primary) leave() error {
 	primaries.Lock()
-	defer primaries.Unlock()
-	if p.users--; p.users > 0 {
+	p.users--
+	last := p.users == 0
+	primaries.Unlock()
+	if !last {
 		return nil
 	}
-	delete(primaries.open, p.device.Ordinal)
-	return call("cuDevicePrimaryCtxRelease", func(d driver) Code { return d.contextRelease(p.dev) })
+	err := call("cuDevicePrimaryCtxRelease", func(d driver) Code { return d.contextRelease(p.dev) })
+	p.forget()
+	close(p.released)
+	return err
 }
 
 // call makes one driver call with the context current. A context is current on a thread, and goroutines move between

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // conclude says which transport the stages will find, as they look for it: the first of those that work.
@@ -18,9 +19,29 @@ func (d *doctor) conclude() {
 		r.Transport, r.Reason = "cuda-ipc", on+"; uploads are waited for by memory operations"
 	case shm.OK && d.allowed("shm"):
 		r.Transport, r.Reason = "shm", "pixels are read in host memory, because "+d.why()
-	default:
+	case d.allowed("copy"):
 		r.Transport, r.Reason = "copy", "pixels are copied over NATS, because "+d.whyNotShm()
+	default:
+		d.nothingLeft()
 	}
+}
+
+// nothingLeft says that no stage will see a pixel, and which transport would help.
+func (d *doctor) nothingLeft() {
+	var whys []string
+	cure := "add shm or copy to ring.transports"
+	if d.allowed("cuda-ipc") {
+		whys = append(whys, d.why())
+	}
+	if d.allowed("shm") {
+		whys = append(whys, d.whyNotShm())
+	}
+	if !d.report.RoundTrips[TripShm].OK {
+		cure = "add copy to ring.transports"
+	}
+	seen := fmt.Sprintf("ring.transports allows only %s, and %s", strings.Join(d.o.Config.Ring.Transports, ", "), strings.Join(whys, "; "))
+	d.add("transport", fail("none is left: "+seen, cure))
+	d.report.Transport, d.report.Reason = "none", seen+": "+cure
 }
 
 func (d *doctor) allowed(transport string) bool {

@@ -13,6 +13,7 @@ import (
 const (
 	reinstall = "make the driver's library and kernel module the same version: restart the machine after an update, and a container after one of its host"
 	mpsCure   = "look at the log of nvidia-cuda-mps-control (/var/log/nvidia-mps), end it (echo quit | nvidia-cuda-mps-control), and start it anew or do without"
+	noEvents  = "this GPU or system cannot share events: update the NVIDIA driver"
 	oldDriver = "update the NVIDIA driver to 520 or newer"
 )
 
@@ -27,9 +28,10 @@ type remedy struct {
 var remedies = []remedy{
 	{"cuIpcOpenMemHandle", cuda.InvalidContext, "the two processes have the same process id, in different PID namespaces: start the containers with --pid=host, or one of them anew"},
 	{"cuIpcOpenMemHandle", cuda.InvalidHandle, "the driver does not know the other process's memory: update the NVIDIA driver; in containers, give both the same GPU"},
-	{"cuIpcOpenEventHandle", cuda.MapFailed, "events need a shared /dev/shm and IPC namespace: start containers with --ipc=host, or set cuda.sync to memops"},
+	{"cuIpcOpenEventHandle", cuda.MapFailed, "events need a shared /dev/shm and IPC namespace: start containers with --ipc=host"},
 	{"cuIpcGetMemHandle", cuda.NotSupported, "this GPU or system cannot share device memory (WSL2, MIG, vGPU and Jetson are such): use facetrack up --threads"},
-	{"cuIpcGetEventHandle", cuda.NotSupported, "this GPU or system cannot share events: set cuda.sync to memops"},
+	{"cuIpcGetEventHandle", cuda.NotSupported, noEvents},
+	{"cuStreamWaitValue64", cuda.NotSupported, "this GPU or driver has no 64-bit stream memory operations: update the NVIDIA driver"},
 	{"cuMemHostRegister", cuda.NotPermitted, "raise the limit of locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1)"},
 	{"cuMemHostRegister", 0, "raise the limits of locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) and of the container's memory"},
 	{"cuMemHostAlloc", 0, "raise the limits of locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) and of the container's memory"},
@@ -63,7 +65,7 @@ func cureOf(err error) string {
 	case errors.Is(err, gpuring.ErrCanary):
 		return "the GPU shows other memory than was shared: update the NVIDIA driver, and set cuda.gpu to off until then"
 	case errors.Is(err, gpuring.ErrTorn):
-		return "waiting for uploads does not work: set cuda.sync to the other method, events or memops, and update the NVIDIA driver"
+		return "waiting for uploads does not work this way: update the NVIDIA driver"
 	case errors.Is(err, cuda.ErrNoSuchDevice):
 		return "the child process sees other GPUs: remove CUDA_VISIBLE_DEVICES, or set it for all processes alike"
 	case errors.Is(err, gpuring.ErrNoFreeSlot):

@@ -66,13 +66,13 @@ func TestFaults(t *testing.T) {
 		{"cuMemAlloc=2", "", gpuRing, Fail, "nvidia-smi", "shm"},
 		{"cuIpcGetMemHandle=801", "", gpuRing, Fail, "--threads", "shm"},
 		{"cuIpcGetEventHandle=801", "", gpuRing, OK, "", "cuda-ipc"},
-		{"cuIpcGetEventHandle=801", "events", events, Fail, "memops", "shm"},
-		{"cuIpcGetEventHandle=801", "", events, Warn, "memops", "cuda-ipc"},
-		{"cuIpcOpenEventHandle=205", "", events, Warn, "--ipc=host", "cuda-ipc"},
-		{"cuIpcOpenEventHandle=205", "memops", events, Warn, "--ipc=host", "cuda-ipc"},
-		{"cuIpcOpenEventHandle=205", "events", events, Fail, "--ipc=host", "shm"},
-		{"cuStreamWaitValue64=801", "", memOps, Warn, "driver", "cuda-ipc"},
-		{"cuStreamWaitValue64=801", "memops", memOps, Fail, "driver", "shm"},
+		{"cuIpcGetEventHandle=801", "events", events, Fail, "driver, or set cuda.sync to auto", "shm"},
+		{"cuIpcGetEventHandle=801", "", events, Warn, "driver; memops are used", "cuda-ipc"},
+		{"cuIpcOpenEventHandle=205", "", events, Warn, "--ipc=host; memops are used", "cuda-ipc"},
+		{"cuIpcOpenEventHandle=205", "memops", events, Warn, "--ipc=host; memops are used", "cuda-ipc"},
+		{"cuIpcOpenEventHandle=205", "events", events, Fail, "--ipc=host, or set cuda.sync to auto", "shm"},
+		{"cuStreamWaitValue64=801", "", memOps, Warn, "events are used", "cuda-ipc"},
+		{"cuStreamWaitValue64=801", "memops", memOps, Fail, "driver, or set cuda.sync to auto", "shm"},
 		{"cuIpcOpenMemHandle=201", "", trips, Fail, "--pid=host", "shm"},
 		{"cuIpcOpenMemHandle=400", "", trips, Fail, "driver", "shm"},
 		{"pid=1", "", trips, Fail, "--pid=host", "shm"},
@@ -99,6 +99,9 @@ func TestFaults(t *testing.T) {
 			}
 			found := false
 			for _, seen := range r.Checks {
+				if c.sync == "" && strings.Contains(seen.Cure, "cuda.sync") {
+					t.Errorf("cuda.sync is auto already: %+v", seen)
+				}
 				if strings.HasPrefix(seen.Name, c.check) {
 					found = true
 					expect(t, seen, c.status, "", c.cure)
@@ -137,6 +140,23 @@ func TestChoiceOfGPU(t *testing.T) {
 	expect(t, c, Fail, "configured: 7", "cuda.gpu")
 	c = examine(t, "", func(o *Options) { o.Config.CUDA.GPU = "0" }).check(t, "GPUs")
 	expect(t, c, OK, "0: ", "")
+}
+
+// A GPU that is sick is shown, with its error, and only who asks for that one goes without.
+func TestSickGPU(t *testing.T) {
+	const seen = "1: sick (CUDA device 1: cuDeviceGetUuid: CUDA_ERROR_UNKNOWN (999))"
+	t.Setenv("FAKE_CUDA_DEVICES", "2")
+	t.Setenv("FAKE_CUDA_SICK", "1")
+	r := examine(t, "", nil)
+	expect(t, r.check(t, "GPUs"), Warn, seen+"; used: 0", "GPU 1: look at dmesg for lines with NVRM")
+	if r.Transport != "cuda-ipc" || r.Failed() {
+		t.Errorf("%+v", r)
+	}
+	r = examine(t, "", func(o *Options) { o.Config.CUDA.GPU = "1" })
+	expect(t, r.check(t, "GPUs"), Fail, seen+"; configured: 1", "NVRM")
+	if r.Transport != "shm" || !strings.Contains(r.Reason, "sick") {
+		t.Errorf("%s: %s", r.Transport, r.Reason)
+	}
 }
 
 // What the driver says of a device, as far as the fake cannot be made to say it.

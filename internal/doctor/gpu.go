@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -49,30 +50,46 @@ func (d *doctor) devices() Check {
 	if d.without != "" {
 		return skipped(d.without)
 	}
-	all, err := cuda.Devices()
+	healthy, sick, err := cuda.Survey()
 	if err != nil {
 		d.without = "the NVIDIA driver does not tell its GPUs"
 		return failed("", err)
 	}
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = fmt.Sprintf("%d: %s, %d GiB, PCI %s, %s", v.Ordinal, v.Name, v.Memory>>30, v.PCI, v.ID())
+	var names []string
+	for _, v := range healthy {
+		names = append(names, fmt.Sprintf("%d: %s, %d GiB, PCI %s, %s", v.Ordinal, v.Name, v.Memory>>30, v.PCI, v.ID()))
+	}
+	for _, v := range sick {
+		names = append(names, fmt.Sprintf("%d: sick (%v)", v.Ordinal, v.Err))
 	}
 	seen := strings.Join(names, "; ")
-	wanted := d.o.Config.CUDA.GPU
-	if d.device, err = cuda.SelectDevice(wanted); err != nil {
-		if wanted == "auto" && len(all) > 0 { // that takes any GPU that may be used at all
-			d.without = "no GPU may be used"
-			return fail(seen+"; all in the compute mode prohibited", modeBack)
-		}
-		d.without = fmt.Sprintf("the configured GPU %q cannot be used", wanted)
-		return fail(seen+"; configured: "+wanted, "set cuda.gpu to auto, or to the number or the UUID of one of these ("+err.Error()+")")
+	if d.device, err = cuda.SelectDevice(d.o.Config.CUDA.GPU); err != nil {
+		return d.noDevice(seen, err)
 	}
 	d.found = true
-	if len(all) > 1 {
+	if len(names) > 1 {
 		seen += fmt.Sprintf("; used: %d", d.device.Ordinal)
 	}
+	if len(sick) > 0 {
+		return warn(seen, fmt.Sprintf("GPU %d: %s", sick[0].Ordinal, cureOf(sick[0].Err)))
+	}
 	return ok(seen)
+}
+
+// noDevice says why none of the GPUs that were seen is used.
+func (d *doctor) noDevice(seen string, err error) Check {
+	wanted := d.o.Config.CUDA.GPU
+	var sick *cuda.Error
+	switch {
+	case !errors.Is(err, cuda.ErrNoSuchDevice) && errors.As(err, &sick):
+		d.without = "the GPU is sick"
+		return fail(seen+"; configured: "+wanted, cureOf(err))
+	case wanted == "auto" && seen != "": // that takes any GPU that may be used at all
+		d.without = "no GPU may be used"
+		return fail(seen+"; no program may use them: compute mode prohibited", modeBack)
+	}
+	d.without = fmt.Sprintf("the configured GPU %q cannot be used", wanted)
+	return fail(seen+"; configured: "+wanted, "set cuda.gpu to auto, or to the number or the UUID of one of these ("+err.Error()+")")
 }
 
 func (d *doctor) capability() Check {

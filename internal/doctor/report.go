@@ -41,7 +41,8 @@ const (
 // Report is everything that was found.
 type Report struct {
 	Checks []Check `json:"checks"`
-	// Transport is how processes of this machine will get pixels: "cuda-ipc", "shm" or "copy"; Reason says why.
+	// Transport is how processes of this machine will get pixels: "cuda-ipc", "shm" or "copy", "none" when the configuration
+	// leaves none that works; Reason says why.
 	Transport  string          `json:"transport"`
 	Reason     string          `json:"transport_reason"`
 	RoundTrips map[string]Trip `json:"roundtrip"`

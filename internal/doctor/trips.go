@@ -79,7 +79,8 @@ func (d *doctor) deviceRing() gpuring.Writer {
 	return w
 }
 
-// judge makes a check of a trip. The two ways to wait on a GPU replace each other unless the configuration insists on one.
+// judge makes a check of a trip. The two ways to wait on a GPU replace each other unless the configuration insists on one, which
+// is to change then.
 func (d *doctor) judge(t, other Trip, otherWay gpuring.Sync) Check {
 	switch {
 	case t.OK:
@@ -87,6 +88,8 @@ func (d *doctor) judge(t, other Trip, otherWay gpuring.Sync) Check {
 			t.AttachMS, t.Frames, t.P50US, t.MaxUS))
 	case other.OK && (d.o.Config.CUDA.Sync == "auto" || d.o.Config.CUDA.Sync == string(otherWay)):
 		return warn(t.Error, t.Cure+"; "+string(otherWay)+" are used until then")
+	case other.OK:
+		return fail(t.Error, t.Cure+", or set cuda.sync to auto")
 	}
 	return fail(t.Error, t.Cure)
 }
@@ -114,9 +117,9 @@ func (d *doctor) trip(w gpuring.Writer, sync gpuring.Sync) Trip {
 func (d *doctor) possible(w gpuring.Writer, sync gpuring.Sync) error {
 	switch {
 	case sync == gpuring.SyncMemOps && !d.device.MemOps64:
-		return &failure{"this GPU has no 64-bit stream memory operations", "nothing: set cuda.sync to auto or events"}
+		return &failure{"this GPU has no 64-bit stream memory operations", "take a GPU that has them"}
 	case sync == gpuring.SyncEvents && w.Descriptor().Device.EventsError != "":
-		return &failure{"this GPU cannot share events: " + w.Descriptor().Device.EventsError, "set cuda.sync to auto or memops"}
+		return &failure{"this GPU cannot share events: " + w.Descriptor().Device.EventsError, noEvents}
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ func TestFramesStayOnTheGPU(t *testing.T) {
 		{"events", "", nil, "", "cuda-ipc", "events"},
 		{"memops", "cuda: {sync: memops}\n", nil, "", "cuda-ipc", "memops"},
 		{"memops without shared events", "", nil, "cuIpcOpenEventHandle=205", "cuda-ipc", "memops"},
+		{"memops without events to share", "", nil, "cuIpcGetEventHandle=801", "cuda-ipc", "memops"},
 		{"threads", "", []string{"--threads"}, "", "cuda", ""},
 	} {
 		t.Run(mode.name, func(t *testing.T) {

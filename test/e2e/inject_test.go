@@ -3,11 +3,14 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"facetrack/internal/app"
+	"facetrack/internal/fault"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 )
@@ -16,10 +19,10 @@ import (
 type failure struct {
 	step string
 	why  []string // words of the reason that the link gives for its transport
-	next string   // the transport that it takes; shm when empty
+	sync string   // cuda.sync of the rig; events when empty
 }
 
-// failures of consumers. Two share a run: detect has one, landmarks the other.
+// failures of consumers. Two neighbours share a run: detect has one, landmarks the other.
 var failures = []failure{
 	{step: "cuInit=100", why: []string{"shows no GPU here", "CUDA_VISIBLE_DEVICES", "(100)"}},
 	{step: "cuDevicePrimaryCtxRetain=2", why: []string{"no memory left", "cuDevicePrimaryCtxRetain", "(2)"}},
@@ -35,17 +38,33 @@ var failures = []failure{
 	{step: "canary=zeros", why: []string{"zeros"}},
 	{step: "canary=stale", why: []string{"what capture has just written"}},
 	{step: "generation=1", why: []string{"ring was renewed"}},
+	{step: "cuModuleLoadData=218", why: []string{"facetrack doctor", "version 520", "cuModuleLoadData", "(218)"}},
+	{step: "cuLaunchKernel=700", why: []string{"started again", "cuLaunchKernel", "(700)"}},
+	{step: "cuStreamCreate=2", why: []string{"no memory left", "cuStreamCreate", "(2)"}},
+	{step: "cuMemHostAlloc=2", why: []string{"page-locked", "memlock", "cuMemHostAlloc", "(2)"}},
+	{step: "cuStreamWaitValue64=801", why: []string{"no 64-bit stream memory operations", "cuda.sync", "(801)"}, sync: "memops"},
+	{step: "cuStreamWriteValue64=801", why: []string{"no 64-bit stream memory operations", "cuda.sync", "(801)"}, sync: "memops"},
+	// When frames flow already; the frame that meets it comes over the next transport, too.
+	{step: "cuMemcpyDtoHAsync=700@20", why: []string{"broke on this ring", "cuMemcpyDtoHAsync", "(700)"}},
+	{step: "cuStreamSynchronize=719@20", why: []string{"broke on this ring", "cuStreamSynchronize", "(719)"}},
 }
 
-// A consumer that cannot read device memory, for whatever reason, gets every frame in another way and says why.
+// A consumer that cannot read device memory, for whatever reason, or cannot any more, gets every frame in another way
+// and says why.
 func TestFailingAttach(t *testing.T) {
 	for pair := range slices.Chunk(failures, 2) {
 		detect, landmarks := pair[0], pair[1]
+		if detect.sync != landmarks.sync {
+			t.Fatalf("%s and %s want another cuda.sync and cannot share a run", detect.step, landmarks.step)
+		}
 		t.Run(detect.step+","+landmarks.step, func(t *testing.T) {
 			t.Parallel()
-			r := prepare(t).withGPU()
-			r.env = append(r.env, "FACETRACK_FAULTS_DETECT="+detect.step, "FACETRACK_FAULTS_LANDMARKS="+landmarks.step)
-			r.runWith(map[string]failure{stage.Detect: detect, stage.Landmarks: landmarks}, "cuda: {sync: events}\n", nil)
+			undisturbed(t, func() (disturbed string) {
+				r := prepare(t).withGPU()
+				r.env = append(r.env, fault.Variable+"_DETECT="+detect.step, fault.Variable+"_LANDMARKS="+landmarks.step)
+				r.flowAtFullSpeed("cuda: {sync: " + cmp.Or(detect.sync, "events") + "}\n")
+				return checkNothingLost(t, r.goesOnInHostMemory(map[string]failure{stage.Detect: detect, stage.Landmarks: landmarks}))
+			})
 		})
 	}
 }
@@ -54,75 +73,123 @@ func TestFailingAttach(t *testing.T) {
 func TestFailingGPUOfCapture(t *testing.T) {
 	for _, f := range []failure{
 		{step: "cuInit=100", why: []string{"cuInit", "(100)"}},
+		{step: "cuDevicePrimaryCtxRetain=2", why: []string{"cuDevicePrimaryCtxRetain", "(2)"}},
 		{step: "cuMemHostRegister=2", why: []string{"cuMemHostRegister", "(2)"}},
 		{step: "cuMemAlloc=2", why: []string{"cuMemAlloc", "(2)"}},
+		{step: "cuStreamCreate=2", why: []string{"cuStreamCreate", "(2)"}},
 		{step: "cuIpcGetMemHandle=801", why: []string{"cuIpcGetMemHandle", "(801)"}},
 		{step: "cuMemcpyHtoDAsync=719@20", why: []string{"cuMemcpyHtoDAsync", "(719)"}},
 	} {
 		t.Run(f.step, func(t *testing.T) {
 			t.Parallel()
-			r := prepare(t).withGPU()
-			r.env = append(r.env, "FACETRACK_FAULTS_CAPTURE="+f.step)
-			r.runWith(map[string]failure{stage.Detect: f, stage.Landmarks: f}, "", func(all map[string]telemetry.Stats) {
-				ring, _ := all[stage.Capture].Cameras["cam0"].Ring.(map[string]any)
-				for _, word := range f.why {
-					if why, _ := ring["no_gpu"].(string); !strings.Contains(why, word) {
-						t.Errorf("capture does not say %q: %q", word, why)
-					}
-				}
+			undisturbed(t, func() (disturbed string) {
+				r := prepare(t).withGPU()
+				r.env = append(r.env, fault.Variable+"_CAPTURE="+f.step)
+				r.flowAtFullSpeed("")
+				return checkNothingLost(t, r.goesOnInHostMemory(map[string]failure{stage.Capture: f, stage.Detect: f, stage.Landmarks: f}))
 			})
 		})
 	}
 }
 
-// runWith runs the rig until frames come from links that fail as said, and checks that each frame was delivered.
-func (r *rig) runWith(links map[string]failure, config string, also func(map[string]telemetry.Stats)) {
+// The GPU fails for every process at once while frames flow: capture goes on in host memory and says why. Consumers go on with
+// it and lose no frame; one that ends instead and is started again may lose those that it had. That is what the death of
+// another client of the same MPS server does, if a kernel of it was running.
+func TestLostContexts(t *testing.T) {
+	undisturbed(t, func() (disturbed string) {
+		r := prepare(t).withGPU()
+		lose := r.canLoseTheGPU()
+		r.flowAtFullSpeed("")
+		var detect, landmarks telemetry.Link
+		r.eventually("frames flow", func() bool {
+			all := r.services()
+			detect, landmarks = linkOf(all[stage.Detect]), linkOf(all[stage.Landmarks])
+			return detect.Transport != "" && landmarks.Transport != "" && all[stage.Tracker].Cameras["cam0"].Faces > 40
+		})
+		if detect.Transport != "cuda-ipc" || landmarks.Transport != "cuda-ipc" {
+			return fmt.Sprintf("detect reads by %s (%s), landmarks by %s (%s)", detect.Transport, detect.Reason, landmarks.Transport, landmarks.Reason)
+		}
+		lose()
+		why := failure{step: "lost context", why: []string{"capture's GPU failed", "(700)", "start capture again"}}
+		s := r.goesOnInHostMemory(map[string]failure{stage.Capture: why, stage.Detect: why, stage.Landmarks: why})
+		for _, name := range []string{stage.Capture, stage.Tracker, stage.LSLOut} {
+			if s.Restarts[name] > 0 {
+				t.Errorf("%s was started again", name)
+			}
+		}
+		if s.Restarts[stage.Detect]+s.Restarts[stage.Landmarks] > 0 {
+			return ""
+		}
+		return checkNothingLost(t, s)
+	})
+}
+
+// flowAtFullSpeed starts a rig that loses no frame, however slow the machine.
+func (r *rig) flowAtFullSpeed(config string) {
 	r.t.Helper()
 	r.up("--config", r.config(config), "--source", "synthetic:faces=1,size=320x240,fps=30", "--pace", "max", "--no-lsl")
-	r.eventually("frames flow as they can", func() bool {
+}
+
+// goesOnInHostMemory waits until frames come from host memory and checks that each stage says why, to people and to
+// programs. It ends the rig.
+func (r *rig) goesOnInHostMemory(stages map[string]failure) app.Summary {
+	r.t.Helper()
+	var since uint64
+	r.eventually("frames flow from host memory", func() bool {
 		all := r.services()
-		for name, f := range links {
-			if linkOf(all[name]).Transport != f.transport() {
+		faces := all[stage.Tracker].Cameras["cam0"].Faces
+		for _, name := range []string{stage.Detect, stage.Landmarks} {
+			if linkOf(all[name]).Transport != "shm" {
+				since = faces
 				return false
 			}
 		}
-		return all[stage.Tracker].Cameras["cam0"].Faces > 40
+		return faces > since+40
 	})
-	for from, all := range map[string]map[string]telemetry.Stats{"facetrack status": r.status(), "the NATS service": r.services()} {
-		for name, f := range links {
-			if err := f.told(linkOf(all[name])); err != nil {
-				r.t.Errorf("%s, %s of %s: %v", f.step, from, name, err)
+	var silent error
+	defer func() {
+		if silent != nil {
+			r.t.Error(silent)
+		}
+	}()
+	for from, ask := range map[string]func() map[string]telemetry.Stats{"facetrack status": r.status, "the NATS service": r.services} {
+		r.eventually("every stage says why", func() bool { // one that stood still may just be attaching anew
+			silent = nil
+			all := ask()
+			for name, f := range stages {
+				if err := f.told(all[name].Cameras["cam0"]); err != nil {
+					silent = fmt.Errorf("%s, %s of %s: %w", f.step, from, name, err)
+				}
 			}
-		}
-		if also != nil {
-			also(all)
-		}
+			return silent == nil
+		})
 	}
 	r.interrupt()
-	cam := r.mustEnd().Cameras["cam0"]
-	if cam.Captured != cam.Tracked || cam.Captured < 40 {
-		r.t.Errorf("captured %d, tracked %d; dropped %v", cam.Captured, cam.Tracked, cam.Dropped)
-	}
+	return r.mustEnd()
 }
 
-func (f failure) transport() string {
-	if f.next == "" {
-		return "shm"
+// told checks what capture says of its ring, or a consumer of its link.
+func (f failure) told(c telemetry.CameraStats) error {
+	if ring, captures := c.Ring.(map[string]any); captures {
+		why, _ := ring["no_gpu"].(string)
+		return f.in(why)
 	}
-	return f.next
-}
-
-// told checks what a link says about the failure.
-func (f failure) told(l telemetry.Link) error {
-	for _, word := range f.why {
-		if !strings.Contains(l.Reason, word) {
-			return fmt.Errorf("the reason does not say %q: %q", word, l.Reason)
-		}
+	if c.Link == nil {
+		return fmt.Errorf("no link")
 	}
-	for _, a := range l.Attempts {
+	for _, a := range c.Link.Attempts {
 		if a.Transport == "cuda-ipc" && a.Reason != "" {
-			return nil
+			return f.in(c.Link.Reason)
 		}
 	}
-	return fmt.Errorf("no attempt at cuda-ipc: %+v", l.Attempts)
+	return fmt.Errorf("no attempt at cuda-ipc: %+v", c.Link.Attempts)
+}
+
+func (f failure) in(reason string) error {
+	for _, word := range f.why {
+		if !strings.Contains(reason, word) {
+			return fmt.Errorf("the reason does not say %q: %q", word, reason)
+		}
+	}
+	return nil
 }

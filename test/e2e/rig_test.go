@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e: set FACETRACK_BIN to the facetrack program (make e2e does)")
 		os.Exit(1)
 	}
+	sweep()
 	os.Exit(m.Run())
 }
 
@@ -80,7 +82,7 @@ var rigs atomic.Int64
 // prepare makes a rig that is not started yet.
 func prepare(t *testing.T) *rig {
 	t.Helper()
-	name := fmt.Sprintf("e2e-%d-%d", os.Getpid(), rigs.Add(1))
+	name := fmt.Sprintf("%s%d-%d", namePrefix, os.Getpid(), rigs.Add(1))
 	r := &rig{t: t, name: name, dir: t.TempDir(), stderr: &buffer{}, exited: make(chan struct{})}
 	t.Cleanup(r.noLeftovers)
 	return r
@@ -123,13 +125,21 @@ func (r *rig) start(cmd *exec.Cmd) *rig {
 	r.cmd = cmd
 	cmd.Env = append(os.Environ(), r.env...)
 	cmd.Stderr, cmd.Stdout = r.stderr, r.stderr
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // when this process is killed
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the signal is sent when the thread ends that started the program
+		defer runtime.UnlockOSThread()
+		defer close(r.exited)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			r.err = cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		r.t.Fatal(err)
 	}
-	go func() {
-		r.err = cmd.Wait()
-		close(r.exited)
-	}()
 	r.t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
@@ -251,14 +261,6 @@ func tracks(t *testing.T, path string) []ipc.Tracks {
 		t.Fatal(lines.Err())
 	}
 	return out
-}
-
-// noLeftovers checks that nothing of the rig is left in shared memory.
-func (r *rig) noLeftovers() {
-	left, err := filepath.Glob("/dev/shm/*" + r.name + "*")
-	if err != nil || len(left) > 0 {
-		r.t.Errorf("left in /dev/shm: %v %v", left, err)
-	}
 }
 
 // upIn is up in a shell that prepares the surroundings; script ends with running "$@".

@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,36 +15,55 @@ import (
 	"facetrack/internal/telemetry"
 )
 
-// services reads what `nats micro stats` shows of the rig's processes; those that do not answer are left out.
-func (r *rig) services() map[string]telemetry.Stats {
-	r.t.Helper()
+// bus is a connection to the rig's server; nil before the server is up.
+func (r *rig) bus() *nats.Conn {
 	if r.nc == nil {
 		nc, err := nats.Connect(r.url)
 		if err != nil {
-			return nil // not up yet
+			return nil
 		}
 		r.nc = nc
 		r.t.Cleanup(nc.Close)
 	}
+	return r.nc
+}
+
+// services reads what `nats micro stats` shows of the rig's processes; those that do not answer are left out.
+func (r *rig) services() map[string]telemetry.Stats {
+	r.t.Helper()
 	out := map[string]telemetry.Stats{}
 	for _, name := range stage.Names {
-		answer, err := r.nc.Request("$SRV.STATS."+telemetry.ServiceName(name), nil, time.Second)
-		if err != nil {
-			continue
+		if s, err := r.service(name, time.Second); err == nil {
+			out[name] = s
 		}
-		var service micro.Stats
-		var stats telemetry.Stats
-		err = json.Unmarshal(answer.Data, &service)
-		if err == nil && len(service.Endpoints) != 1 {
-			err = errors.New("not one endpoint")
-		}
-		if err == nil {
-			err = json.Unmarshal(service.Endpoints[0].Data, &stats)
-		}
-		if err != nil {
-			r.t.Fatalf("statistics of %s: %v\n%s", name, err, answer.Data)
-		}
-		out[name] = stats
 	}
 	return out
+}
+
+// service asks one process; an error when it does not answer within wait.
+func (r *rig) service(name string, wait time.Duration) (stats telemetry.Stats, err error) {
+	r.t.Helper()
+	bus := r.bus()
+	if bus == nil {
+		return stats, errors.New("the server is not up yet")
+	}
+	answer, err := bus.Request("$SRV.STATS."+telemetry.ServiceName(name), nil, wait)
+	if err != nil {
+		return stats, err
+	}
+	var service micro.Stats
+	err = json.Unmarshal(answer.Data, &service)
+	if err == nil && len(service.Endpoints) == 0 {
+		return stats, errors.New("the service has no endpoint yet")
+	}
+	if err == nil && len(service.Endpoints) != 1 {
+		err = fmt.Errorf("%d endpoints, want one", len(service.Endpoints))
+	}
+	if err == nil {
+		err = json.Unmarshal(service.Endpoints[0].Data, &stats)
+	}
+	if err != nil {
+		r.t.Fatalf("statistics of %s: %v\n%s", name, err, answer.Data)
+	}
+	return stats, nil
 }

@@ -30,7 +30,8 @@ const limit = 2 * time.Minute
 func spawn(t *testing.T, name, faults string, pipes ...*os.File) *child {
 	t.Helper()
 	c := &child{t: t, name: name, cmd: exec.Command(os.Args[0]), answers: make(chan answer, 1<<14)}
-	c.cmd.Env = append(os.Environ(), childVariable+"=1", "GOMAXPROCS=4")
+	gpu := driver(t)
+	c.cmd.Env = append(append(os.Environ(), childVariable+"=1", "GOMAXPROCS=4", "GORACE=atexit_sleep_ms=0"), gpu...)
 	if faults != "" {
 		c.cmd.Env = append(c.cmd.Env, "FACETRACK_FAULTS="+faults)
 	}
@@ -58,7 +59,7 @@ func spawn(t *testing.T, name, faults string, pipes ...*os.File) *child {
 			c.answers <- a
 		}
 	}()
-	t.Cleanup(func() { c.kill() })
+	t.Cleanup(c.end)
 	return c
 }
 
@@ -131,6 +132,20 @@ func (c *child) signal(s syscall.Signal) {
 	if err := c.cmd.Process.Signal(s); err != nil {
 		c.t.Fatalf("%s: signal %v: %v", c.name, s, err)
 	}
+}
+
+// end lets the process finish its GPU work first: under MPS its death in the middle would harm the processes of other tests.
+func (c *child) end() {
+	_ = c.in.Close()
+	patience := time.After(10 * time.Second)
+	for open := true; open; {
+		select {
+		case _, open = <-c.answers:
+		case <-patience:
+			open = false
+		}
+	}
+	c.kill()
 }
 
 // kill ends the process as kill -9 does and waits for its end.

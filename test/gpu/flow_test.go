@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"facetrack/gpuring"
-	"facetrack/internal/cuda/cudatest"
 )
 
 // flow is a writer process and reader processes, with a pipe for tickets from the one to each of the others.
@@ -39,7 +38,6 @@ type looks struct {
 
 func newFlow(t *testing.T, made order, faults string, readers ...looks) *flow {
 	t.Helper()
-	cudatest.Use(t)
 	made.Do, made.Dir, made.Readers = "create", folder(t), len(readers)
 	f := &flow{t: t, faults: faults, made: made, read: make([]tally, len(readers)), before: make([]tally, len(readers))}
 	for i := range readers {

@@ -50,6 +50,9 @@ func TestKilledWriter(t *testing.T) {
 	if sum := f.total(); sum.Torn > 0 {
 		t.Errorf("%d of %d frames that counted were torn", sum.Torn, sum.Checked)
 	}
+	if slowest > knownWithin {
+		t.Errorf("it took %v until readers knew of a death, want %v at most", slowest, knownWithin)
+	}
 	report(t, "KilledWriter", f, time.Since(begin))
 	t.Logf("RESULT {\"test\":%q,\"gpu\":%v,\"kills\":%d,\"stuck\":%d,\"known_after_max_s\":%.3f}", t.Name(), onGPU, kills, stuck, slowest.Seconds())
 }

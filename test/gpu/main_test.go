@@ -6,6 +6,7 @@
 package gpu
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -21,6 +22,8 @@ func TestMain(m *testing.M) {
 		obey()
 		return
 	}
+	sweep(folderPrefix)
+	sweep(soakPrefix)
 	os.Exit(m.Run())
 }
 
@@ -41,7 +44,7 @@ func setting(t *testing.T, name string, otherwise int) int {
 // folder is an empty folder in shared memory.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(gpuring.DefaultDir, "facetrack-gpu-test-")
+	dir, err := os.MkdirTemp(gpuring.DefaultDir, fmt.Sprintf("%s%d-", folderPrefix, os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}

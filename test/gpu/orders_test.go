@@ -24,6 +24,7 @@ type order struct {
 	Garbage int                  // create: so many uploads of something else come before that of the frame
 	From    []gpuring.Descriptor // read, hold
 	Tickets []ticket             // hold
+	Copies  bool                 // hold: work with copies that never end, not with looks
 	Sync    gpuring.Sync         // read, hold
 	Passes  int                  // read, hold: looks at each frame
 	PauseNS int                  // read, hold: between two looks
@@ -37,7 +38,7 @@ type answer struct {
 	Written     *written             `json:",omitempty"` // write: the sums so far
 	Read        *tally               `json:",omitempty"` // read: the sums so far
 	Stuck       string               `json:",omitempty"` // read: why the process ends, as the ring demands
-	Holding     int                  `json:",omitempty"` // hold: leases whose GPU work is queued
+	Holding     int                  `json:",omitempty"` // hold: leases with GPU work under way
 }
 
 // written is what a writer has done.
@@ -66,7 +67,7 @@ type puppet struct {
 	done chan struct{} // closed when the order's work has ended
 }
 
-// obey carries out orders until the test closes the pipe.
+// obey carries out orders until the test closes the pipe, and leaves with no GPU work under way.
 func obey() {
 	p := &puppet{out: json.NewEncoder(os.Stdout)}
 	d, err := cuda.SelectDevice("auto")
@@ -97,6 +98,10 @@ func obey() {
 		case "hold":
 			p.say(p.hold(o))
 		}
+	}
+	p.stop()
+	if p.gpu != nil {
+		_ = p.gpu.Synchronize() // nobody is left to be told
 	}
 }
 

@@ -146,18 +146,3 @@ func count(rings []*reader, sums *tally) *tally {
 	}
 	return &copied
 }
-
-// hold leases frames and keeps them, with GPU work queued that takes long.
-func (p *puppet) hold(o order) answer {
-	r, err := p.newReader(o, o.From[0])
-	if err != nil {
-		return answer{Err: err.Error()}
-	}
-	var sums tally
-	for _, k := range o.Tickets {
-		if err := r.queue(k.of(r.d), &sums); err != nil {
-			return answer{Err: err.Error()}
-		}
-	}
-	return answer{Holding: len(r.batch)}
-}

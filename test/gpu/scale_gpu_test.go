@@ -2,6 +2,11 @@
 
 package gpu
 
+import (
+	"testing"
+	"time"
+)
+
 // Sizes for a GPU.
 const (
 	onGPU        = true
@@ -13,4 +18,9 @@ const (
 	largeHeight  = 2160
 	soakKills    = 1000
 	soakRigs     = 4
+	attempts     = 1               // at keeping to a time limit
+	knownWithin  = 2 * time.Second // readers know of their writer's death
 )
+
+// driver is the environment of a child with a GPU.
+func driver(*testing.T) []string { return nil }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -67,16 +68,30 @@ func newSoakRig(t *testing.T, program string, i int) *soakRig {
 	r.cmd = exec.Command(program, "up", "--rig", r.name, "--listen", listen, "--data-dir", r.dir, "--config", config,
 		"--source", fmt.Sprintf("synthetic:faces=1,fps=30,seed=%d", i+1), "--summary", filepath.Join(r.dir, "summary.json"))
 	r.cmd.Stderr, r.cmd.Stdout = r.said, r.said
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = r.cmd.Wait()
-		close(r.exited)
-	}()
+	r.start()
 	t.Cleanup(r.close)
 	r.connect("nats://" + listen)
 	return r
+}
+
+// start runs the program so that it ends if this process is killed.
+func (r *soakRig) start() {
+	r.t.Helper()
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the signal is sent when the thread ends that started the program
+		defer runtime.UnlockOSThread()
+		defer close(r.exited)
+		err := r.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = r.cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func freeAddress(t *testing.T) string {

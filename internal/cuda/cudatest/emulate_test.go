@@ -16,7 +16,7 @@ import (
 
 // emulated kernels are asked for by name: the PTX need only name them.
 const words = ".version 7.8\n.target sm_75\n.visible .entry turn(\n.visible .entry reduce(\n.visible .entry multiply(\n" +
-	".visible .entry count(\n.visible .entry stuck(\n.visible .entry unknown(\n"
+	".visible .entry unfused(\n.visible .entry count(\n.visible .entry stuck(\n.visible .entry unknown(\n"
 
 type emulation struct {
 	*testing.T
@@ -122,6 +122,21 @@ func TestEmulatedTensorCore(t *testing.T) {
 				t.Errorf("row %d, column %d: %v, want %d", i, j, got, want)
 			}
 		}
+	}
+}
+
+func TestEmulatedSumsAreNotFused(t *testing.T) {
+	e := newEmulation(t)
+	x := 1 + math.Ldexp(1, -40) // its square, rounded, lacks 2^-80
+	for i, v := range []float64{x, -1 - math.Ldexp(1, -39)} {
+		binary.LittleEndian.PutUint64(e.host.Bytes()[64+8*i:], math.Float64bits(v))
+	}
+	for i := range 16 {
+		e.host.Bytes()[i] = 1
+	}
+	e.must(e.run("unfused", cuda.Dim{X: 1}, cuda.Dim{X: 1}, 0, e.at(0), float32(1+math.Ldexp(1, -20)), float32(-1-math.Ldexp(1, -19)), e.at(64), e.at(72)))
+	if e.word(0) != 0 || e.word(2) != 0 || e.word(3) != 0 {
+		t.Errorf("%#x, %#x %#x", e.word(0), e.word(2), e.word(3))
 	}
 }
 

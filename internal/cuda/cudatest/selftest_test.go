@@ -22,7 +22,7 @@ func selftest(t *testing.T, library string) string {
 
 func run(t *testing.T, program, part string, environment ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, part)
 	c.Env = append(os.Environ(), environment...)

@@ -21,21 +21,27 @@ func newGPURig(t *testing.T) *rig {
 	t.Helper()
 	gpu := cudatest.Use(t)
 	r := &rig{Bus: stagetest.NewBus(t), dir: t.TempDir()}
+	r.startOn(gpu)
+	return r
+}
+
+// startOn is start with the ring on a GPU.
+func (r *rig) startOn(gpu *cuda.Context) {
+	r.T.Helper()
 	w, err := gpuring.Create(gpuring.Options{Dir: r.dir, Rig: stagetest.Rig, Camera: stagetest.Camera, Geometry: geometry, GPU: gpu})
 	if err != nil {
-		t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	s, err := ipc.NewServer(r.Connect().Conn, stagetest.Rig, stagetest.Camera, w, stagetest.Quiet, ipc.ServerOptions{MaxSilence: stagetest.Deadline})
 	if err != nil {
-		t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	t.Cleanup(func() {
+	r.Ring = &stagetest.Ring{Writer: w, Server: s}
+	r.T.Cleanup(func() {
 		if err := errors.Join(s.Close(), w.Close()); err != nil {
-			t.Error(err)
+			r.T.Error(err)
 		}
 	})
-	r.Ring = &stagetest.Ring{Writer: w, Server: s}
-	return r
 }
 
 // write publishes a frame whose bytes are all its number, once a slot's upload is over.

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"facetrack/gpuring"
-	"facetrack/internal/cuda"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -35,23 +34,14 @@ type Set struct {
 
 	mu    sync.Mutex
 	links map[string]*ipc.Link
-	gpu   *cuda.Context // nil without a GPU: the links say why
+
+	warm warmth
 }
 
-// New returns an empty set. Where frames may be in device memory it makes this process's context first: that takes 0.3 s, and
-// seconds when many processes start at once, which no frame should wait for.
+// New returns an empty set.
 func New(env *stage.Env) *Set {
 	s := &Set{env: env, links: map[string]*ipc.Link{}}
-	if !env.Config.DeviceRing() {
-		return s
-	}
-	device, err := cuda.SelectDevice(env.Config.CUDA.GPU)
-	if err == nil {
-		s.gpu, err = cuda.Open(device)
-	}
-	if err != nil {
-		env.Log.Debug("no GPU yet", "error", err)
-	}
+	s.warm.up(env)
 	return s
 }
 
@@ -69,6 +59,7 @@ func (s *Set) With(ctx context.Context, f *ipc.Frame, use func(vision.Image) err
 	if err != nil {
 		return reason(err), err
 	}
+	s.settle()
 	image := vision.Image{Format: vision.Format(f.Format), Width: f.Width, Height: f.Height, Pix: pixels}
 	useErr := image.Validate()
 	dropReason = ReasonBadFrame
@@ -169,6 +160,26 @@ func report(st ipc.LinkStatus) telemetry.Link {
 	return out
 }
 
+// settle lets the GPU cool down once every camera's link has found its transport.
+func (s *Set) settle() {
+	if !s.warm.is() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.env.Config.Cameras {
+		if s.links[c.Name] == nil {
+			return
+		}
+	}
+	for _, l := range s.links {
+		if l.Status().Since.IsZero() {
+			return
+		}
+	}
+	s.warm.down()
+}
+
 // Close gives all links back.
 func (s *Set) Close() error {
 	s.mu.Lock()
@@ -178,9 +189,5 @@ func (s *Set) Close() error {
 		errs = append(errs, l.Close())
 		delete(s.links, name)
 	}
-	if s.gpu != nil {
-		errs = append(errs, s.gpu.Close())
-		s.gpu = nil
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.warm.close())...)
 }

@@ -47,16 +47,29 @@ func (r *rig) publish() ipc.Frame {
 // newSet returns a set on a connection of its own.
 func (r *rig) newSet(transports ...string) *Set {
 	r.T.Helper()
-	set := setOn(r.Connect(), transports...)
-	r.T.Cleanup(func() { _ = set.Close() })
+	return r.setWith(func(c *config.Config) {
+		if len(transports) > 0 {
+			c.Ring.Transports = transports
+		}
+	})
+}
+
+func (r *rig) setWith(change func(*config.Config)) *Set {
+	r.T.Helper()
+	set := setOn(r.Connect(), change)
+	r.T.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			r.T.Error(err)
+		}
+	})
 	return set
 }
 
-func setOn(nc *ipc.Conn, transports ...string) *Set {
+func setOn(nc *ipc.Conn, change func(*config.Config)) *Set {
 	cfg := config.Default()
 	cfg.Rig, cfg.Ring.Dir = stagetest.Rig, "" // where capture says
-	if len(transports) > 0 {
-		cfg.Ring.Transports = transports
-	}
+	change(&cfg)
 	return New(&stage.Env{Name: "detect", Config: cfg, Bus: nc.Conn, Telemetry: telemetry.New("detect"), Log: stagetest.Quiet})
 }
+
+func unchanged(*config.Config) {}

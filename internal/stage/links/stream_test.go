@@ -31,7 +31,7 @@ func consumeAll(url string) error {
 	if err != nil {
 		return err
 	}
-	set := setOn(nc)
+	set := setOn(nc, unchanged)
 	for in := bufio.NewReader(os.Stdin); ; {
 		var f ipc.Frame
 		line, err := in.ReadBytes('\n')

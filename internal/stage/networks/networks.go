@@ -92,5 +92,5 @@ func OpenHead(cfg config.Config) (*track.PoseSolver, error) {
 // options: a file that is named by its path is the user's own and has no known hash.
 func options(cfg config.Config, name string) models.Options {
 	own := strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != ""
-	return models.Options{Infer: infer.Options{Backend: cfg.Infer.Backend, Threads: cfg.Infer.Threads}, Unverified: own}
+	return models.Options{Infer: infer.Options{Backend: cfg.Infer.Backend, Threads: cfg.Infer.Threads, GPU: cfg.CUDA.GPU}, Unverified: own}
 }

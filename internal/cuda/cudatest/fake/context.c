@@ -1,6 +1,8 @@
 // Primary contexts, one for each GPU, counted; and which of them is current on a thread.
 #include "fake.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -23,7 +25,22 @@ static CUresult checked(CUdevice device) {
 	if (!config.ready) {
 		return CUDA_ERROR_NOT_INITIALIZED;
 	}
-	return device < 0 || device >= config.visible ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+	if (device < 0 || device >= config.visible) {
+		return CUDA_ERROR_INVALID_DEVICE;
+	}
+	return config.gpu[device] == config.sick ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
+// The test that makes the pipe knows when a thread is here, because opening it for writing succeeds then, and ends the wait.
+static void wait_if_slow(CUdevice device) {
+	char path[sizeof config.slow + 16], nothing[1];
+	snprintf(path, sizeof path, "%s.%d", config.slow, config.gpu[device]);
+	int pipe = config.slow[0] ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (pipe >= 0) {
+		while (read(pipe, nothing, sizeof nothing) > 0) {
+		}
+		close(pipe);
+	}
 }
 
 static CUresult begin(CUcontext c, CUdevice device) {
@@ -44,6 +61,7 @@ API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 	if (code || !context) {
 		return code ? code : CUDA_ERROR_INVALID_VALUE;
 	}
+	wait_if_slow(device);
 	CUcontext c = &contexts[device];
 	pthread_mutex_lock(&mutex);
 	while (c->ending) {
@@ -86,6 +104,7 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 	c->ending = left == 1 || c->ending;
 	pthread_mutex_unlock(&mutex);
 	if (left == 1) {
+		wait_if_slow(device);
 		end(c);
 		pthread_mutex_lock(&mutex);
 		c->ending = false;

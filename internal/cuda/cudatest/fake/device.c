@@ -13,6 +13,11 @@ static uint64_t number(const char *name, uint64_t otherwise) {
 	return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+static void text(const char *name, char *value, size_t size) {
+	const char *found = getenv(name);
+	snprintf(value, size, "%s", found ? found : "");
+}
+
 // The list ends at the first number that is no GPU's, as the driver has it; an empty list hides all.
 static void visible_devices(struct config *c) {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -46,8 +51,9 @@ void config_read(void) {
 	c.integrated = number("FAKE_CUDA_INTEGRATED", 0);
 	c.no_memops = number("FAKE_CUDA_NO_MEMOPS", 0);
 	c.compute_mode = (int)number("FAKE_CUDA_COMPUTE_MODE", 0);
-	const char *fail = getenv("FAKE_CUDA_FAIL");
-	snprintf(c.fail, sizeof c.fail, "%s", fail ? fail : "");
+	c.sick = (int)number("FAKE_CUDA_SICK", (uint64_t)-1);
+	text("FAKE_CUDA_SLOW", c.slow, sizeof c.slow);
+	text("FAKE_CUDA_FAIL", c.fail, sizeof c.fail);
 	visible_devices(&c);
 	pthread_mutex_lock(&mutex);
 	c.ready = config.ready;
@@ -98,12 +104,16 @@ static CUresult check(CUdevice device, const void *result) {
 	if (device < 0 || device >= config.visible) {
 		return CUDA_ERROR_INVALID_DEVICE;
 	}
+	if (config.gpu[device] == config.sick) {
+		return CUDA_ERROR_UNKNOWN;
+	}
 	return result ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 API CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 	CUresult code = check(ordinal, device);
-	if (!code) {
+	if (!code || code == CUDA_ERROR_UNKNOWN) { // the number of a sick GPU is known
+		code = CUDA_SUCCESS;
 		*device = ordinal;
 	}
 	return code;

@@ -11,6 +11,9 @@
 //   FAKE_CUDA_COMPUTE_MODE        2: prohibited
 //   FAKE_CUDA_COPY_NS_PER_KIB     how long a copy takes at least
 //   FAKE_CUDA_KERNELS             libraries of emulated kernels, with colons between them
+//   FAKE_CUDA_SLOW                a path: while PATH.n is a named pipe, a context of GPU n begins and ends only when somebody
+//                                 has opened that pipe for writing and closed it again
+//   FAKE_CUDA_SICK                number of a GPU of which the driver can tell and do nothing: 999
 //   FAKE_CUDA_FAIL                a path: once that file exists, every GPU fails with 700, as when another client of
 //                                 the same MPS server dies
 #pragma once
@@ -40,7 +43,8 @@ struct config {
 	uint64_t memory, copy_ns;
 	bool peer, mig, integrated, no_memops;
 	int compute_mode;
-	char fail[256];
+	int sick; // number of a GPU, -1: none
+	char slow[256], fail[256];
 };
 extern struct config config;
 void config_read(void);

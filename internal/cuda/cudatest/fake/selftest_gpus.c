@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int attribute(int which) {
@@ -134,9 +135,60 @@ static void test_failing_gpu(void) {
 	EXPECT(cuMemAlloc_v2(&p, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+static void test_sick_gpu(void) {
+	CUcontext c;
+	CUdevice d;
+	CUuuid u;
+	int n;
+	set("FAKE_CUDA_DEVICES", "2");
+	set("FAKE_CUDA_SICK", "0");
+	OK(cuDeviceGetCount(&n));
+	EXPECT(n, 2);
+	OK(cuDeviceGet(&d, 0));
+	EXPECT(cuDeviceGetUuid(&u, 0), CUDA_ERROR_UNKNOWN);
+	EXPECT(cuDevicePrimaryCtxRetain(&c, 0), CUDA_ERROR_UNKNOWN);
+	OK(cuDeviceGetUuid(&u, 1));
+	open_ordinal(1);
+	close_device(1);
+	set("FAKE_CUDA_SICK", NULL);
+	OK(cuDeviceGetUuid(&u, 0));
+	set("FAKE_CUDA_DEVICES", "1");
+}
+
+static void *open_slow(void *nothing) {
+	open_ordinal(1);
+	return nothing;
+}
+
+// GPU 1 is slow: GPU 0 is not.
+static void test_slow_gpu(void) {
+	char folder[] = "/tmp/selftest-slow-XXXXXX", path[64], pipe[80];
+	pthread_t thread;
+	TRUE(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/slow", folder);
+	snprintf(pipe, sizeof pipe, "%s.1", path);
+	set("FAKE_CUDA_DEVICES", "2");
+	set("FAKE_CUDA_SLOW", path);
+	OK(mkfifo(pipe, 0600));
+	TRUE(pthread_create(&thread, NULL, open_slow, NULL) == 0);
+	int end = open(pipe, O_WRONLY); // returns once the thread waits
+	TRUE(end >= 0);
+	open_ordinal(0);
+	close_device(0);
+	unlink(pipe);
+	close(end);
+	TRUE(pthread_join(thread, NULL) == 0);
+	close_device(1);
+	rmdir(folder);
+	set("FAKE_CUDA_SLOW", NULL);
+	set("FAKE_CUDA_DEVICES", "1");
+}
+
 void test_gpus(void) {
 	test_visible();
 	test_peers();
+	test_sick_gpu();
+	test_slow_gpu();
 	test_kinds();
 	test_failing_gpu();
 }

@@ -9,7 +9,7 @@
 
 #define BYTES (4 << 20)
 #define READY BYTES // offset of the word that says which generation is here
-#define SPARE (BYTES + 8)
+#define GATE (BYTES + 8)  // offset of the word that lets the copy of a generation begin
 
 struct exported {
 	CUipcMemHandle memory;
@@ -22,7 +22,7 @@ static char command(void) {
 	return read(3, &c, 1) == 1 ? c : 'q';
 }
 
-// Commands: 'c' copies a frame, writes the word and records the event; 'f' frees all.
+// Commands: 'c' copies a frame once the gate is open, writes the word and records the event; 'f' frees all.
 void exporter(void) {
 	open_device();
 	CUstream s = new_stream();
@@ -46,6 +46,7 @@ void exporter(void) {
 		if (c == 'c') {
 			OK(cuStreamSynchronize(s));
 			memset(host, (int)generation, BYTES);
+			OK(cuStreamWaitValue64_v2(s, p + GATE, generation, 0));
 			OK(cuMemcpyHtoDAsync_v2(p, host, BYTES, s));
 			OK(cuStreamWriteValue64_v2(s, p + READY, generation, 0));
 			OK(cuEventRecord(e, s));
@@ -66,7 +67,7 @@ static pid_t start(struct exported *x, int *link, const char *events) {
 	pid_t child = fork();
 	if (child == 0) {
 		TRUE(dup2(ends[1], 3) == 3);
-		setenv("FAKE_CUDA_COPY_NS_PER_KIB", "250000", 1); // a frame takes a second
+		setenv("FAKE_CUDA_COPY_NS_PER_KIB", "50000", 1); // a frame takes 0.2 s
 		if (events) {
 			setenv("FAKE_CUDA_EVENT_DIR", events, 1);
 		}
@@ -132,11 +133,13 @@ static void download(struct imported i) {
 }
 
 static void test_event_orders_copies(int link, struct imported i) {
+	CUstream gate = new_stream();
 	order(link, 'c');
-	EXPECT(cuEventQuery(i.e), CUDA_ERROR_NOT_READY); // the copy takes a second
+	EXPECT(cuEventQuery(i.e), CUDA_ERROR_NOT_READY);
 	OK(cuStreamWaitEvent(i.s, i.e, 0));
 	download(i);
 	EXPECT(cuStreamQuery(i.s), CUDA_ERROR_NOT_READY);
+	OK(cuStreamWriteValue64_v2(gate, i.p + GATE, 1, 0));
 	OK(cuStreamSynchronize(i.s));
 	TRUE(i.host[0] == 0x0101010101010101 && i.host[1] == 0x0101010101010101 && i.host[2] == 1);
 	OK(cuEventQuery(i.e));
@@ -163,7 +166,7 @@ static void test_death(pid_t child, int link, struct imported i) {
 	TRUE(i.host[0] == 0x0101010101010101 && i.host[2] == 1); // still from the generation before
 	uint64_t last;
 	OK(cuMemcpyDtoH_v2(&last, i.p + BYTES - 8, 8)); // the mapping outlives its maker
-	TRUE(last == 0x0101010101010101); // and the copy did not get here
+	TRUE(last == 0x0101010101010101); // and nothing goes on for the dead
 }
 
 static size_t free_memory(void) {

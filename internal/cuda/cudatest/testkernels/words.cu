@@ -51,3 +51,10 @@ extern "C" __global__ void stuck() {
 	}
 }
 EMULATED(stuck);
+
+// out = x·x + y in two roundings, in single and in double precision
+extern "C" __global__ void unfused(u64 out, float x, float y, u64 wideX, u64 wideY) {
+	at<float>(out)[0] = __fadd_rn(__fmul_rn(x, x), y);
+	at<double>(out)[1] = __dadd_rn(__dmul_rn(*at<const double>(wideX), *at<const double>(wideX)), *at<const double>(wideY));
+}
+EMULATED(unfused);

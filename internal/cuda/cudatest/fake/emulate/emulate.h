@@ -3,6 +3,9 @@
 // What this cannot show: races between blocks, misaligned loads, and how fast anything is.
 #pragma once
 
+// Kernels read and write the same memory as words and as values.
+#pragma GCC optimize("no-strict-aliasing")
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -142,6 +145,11 @@ static inline unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4);
 static inline float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 #define __expf expf
+// Never fused: the compiler's base is an x86-64 without fused multiplication.
+static inline float __fadd_rn(float a, float b) { return a + b; }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline double __dadd_rn(double a, double b) { return a + b; }
+static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline float __fdividef(float a, float b) { return a / b; }
 template <typename T> T min(T a, T b) { return b < a ? b : a; }
 template <typename T> T max(T a, T b) { return a < b ? b : a; }
