@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -56,7 +57,11 @@ func TestBlendshapesGolden(t *testing.T) {
 		if backend == "reference" {
 			tolerance = 2e-6
 		}
-		l, err := store(t).Landmarks(modelPath(t, bundle), models.Options{Infer: infer.Options{Backend: backend}})
+		l, err := store(t).Landmarks(modelPath(t, bundle), models.Options{Infer: infer.Options{Backend: backend, Precision: infer.FP32}})
+		if errors.Is(err, infer.ErrUnavailable) {
+			t.Logf("%s: NOT RUN: %v", backend, err) // package goldentest runs it, on an emulation where there is no GPU
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

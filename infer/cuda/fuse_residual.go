@@ -50,7 +50,7 @@ func (p *program) matchResidual(l links, x infer.ValueID, dead map[int]bool) (in
 	}
 	if pool := l.own(infer.MaxPool2D, x); pool >= 0 && p.isHalving(&p.ops[pool]) {
 		dead[pool] = true
-		return x, nn.SameResidual
+		return p.ops[pool].Inputs[0], nn.PooledResidual
 	}
 	return x, nn.SameResidual
 }
