@@ -22,7 +22,7 @@ func (cl *claim) Publish(seq uint64) (Ticket, error) {
 	if cl.done {
 		return Ticket{}, fmt.Errorf("%w: the claim of slot %d has ended", ErrReleased, cl.slot)
 	}
-	if w.closed {
+	if w.retired {
 		return Ticket{}, errors.Join(fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring), cl.end())
 	}
 	if w.staged != nil {

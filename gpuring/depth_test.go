@@ -167,39 +167,3 @@ func TestReadyCountsNothing(t *testing.T) {
 		t.Errorf("not ready after a release, %v", err)
 	}
 }
-
-// TestRetiredRingHasASuccessorAtOnce: its name is free although it is not closed yet.
-func TestRetiredRingHasASuccessorAtOnce(t *testing.T) {
-	o := Options{Dir: sharedDir(t), Rig: "lab", Camera: "cam0", Geometry: tiny}
-	old, err := Create(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := tinyReader(t, old.(*ringWriter))
-	if err := errors.Join(old.Retire(), old.Retire()); err != nil {
-		t.Fatal(err)
-	}
-	next, err := Create(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := old.Begin(); !errors.Is(err, ErrClosed) {
-		t.Errorf("Begin on a retired ring: %v", err)
-	}
-	if _, err := r.Lease(Ticket{RingID: old.ID(), Generation: 2}); !errors.Is(err, ErrClosed) {
-		t.Errorf("Lease of a retired ring: %v", err)
-	}
-	for range 2 {
-		if err := old.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if late, err := Open(next.Descriptor(), "late"); err != nil { // Close of the old one has not removed the new files
-		t.Error(err)
-	} else if err := late.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := next.Close(); err != nil {
-		t.Error(err)
-	}
-}

@@ -70,3 +70,24 @@ func TestKilledWhileCopying(t *testing.T) {
 		t.Errorf("Release: %v, want ErrTorn", err)
 	}
 }
+
+// TestHangingClose: the driver frees nothing while a stream hangs. Close waits for it, and nobody else does. (A real driver may keep
+// the gate from being opened.)
+func TestHangingClose(t *testing.T) {
+	ctx := cudatest.Use(t)
+	w, g := deviceRing(t, ctx), openGate(t, ctx)
+	publish(t, w)
+	hanging := openEye(t, ctx).stream
+	if err := hanging.WaitGEQ64(g.word.Address(), 1); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- w.Close() }()
+	ringtest.Wait(t, "the driver is to free memory", func() bool { return gpuring.Released(w) })
+	if s := w.Stats(); s.Published != 1 || w.UploadStall() != 0 || w.Ready() {
+		t.Errorf("stats %+v", s)
+	}
+	if err := errors.Join(g.open(), <-closed); err != nil {
+		t.Error(err)
+	}
+}

@@ -133,16 +133,30 @@ func (p *devicePixels) Close() error {
 		return nil
 	}
 	p.closed = true
-	if p.fences == nil || !p.fences.bench.blocked() {
+	if !p.blocked() {
 		return p.end()
 	}
-	go func() { // another reader's heartbeat lets the stream go, soon
-		for p.fences.bench.blocked() {
+	go func() { // another reader's heartbeat lets a stream go, soon; uploads may hang
+		for p.blocked() {
 			time.Sleep(beatInterval / 10)
 		}
 		_ = p.end() // nobody is left to be told
 	}()
 	return nil
+}
+
+// blocked reports whether calls that free memory would have to wait for a stream of this process: one at a fence, or that of the
+// ring's uploads, if the writer is here.
+func (p *devicePixels) blocked() bool {
+	if p.fences == nil {
+		return false
+	}
+	if p.writer != nil {
+		if ended, err := p.writer.stream.Done(); !ended && err == nil {
+			return true
+		}
+	}
+	return p.fences.bench.blocked()
 }
 
 func (p *devicePixels) end() error {

@@ -32,5 +32,13 @@ func Maps(r Reader) bool {
 	return !reader.device.closed
 }
 
+// Released reports whether Close has come to the pixels.
+func Released(w Writer) bool {
+	writer := w.(*deviceWriter).ringWriter
+	writer.mu.Lock()
+	defer writer.mu.Unlock()
+	return writer.released
+}
+
 // Poison lets streams go that wait for frames which will not come.
 func Poison(r Reader) { r.(*deviceReader).fences.poison() }

@@ -15,6 +15,7 @@ type faults struct {
 	NoProof          bool   // a frame counts although no proof of its upload came
 	NoPoison         bool   // a stream that waits for a dead writer is left alone
 	IgnoreUploads    bool   // Begin takes a slot whose upload has not finished
+	DeafToLateness   bool   // a reader that comes too late does not say so
 	BeforeHold       func() `json:"-"` // runs inside Lease, between its look at the slot and its exchange
 }
 

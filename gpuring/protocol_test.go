@@ -23,7 +23,7 @@ func tinyRing(t *testing.T) *ringWriter {
 }
 
 // sharedDir returns an empty folder in shared memory, which goes after the test.
-func sharedDir(t *testing.T) string {
+func sharedDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(DefaultDir, "facetrack-test-")
 	if err != nil {

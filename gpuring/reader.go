@@ -101,7 +101,9 @@ func (r *ringReader) take(t Ticket) error {
 		return nil
 	}
 	if !r.c.hold(t.Slot, t.Generation, r.index) {
-		r.c.word(hTooLate).Add(1)
+		if r.c.overwritten(t) && !r.c.faults.DeafToLateness {
+			r.c.word(hTooLate).Add(1)
+		}
 		return fmt.Errorf("%w: slot %d holds another frame than %d by now", ErrStale, t.Slot, t.Seq)
 	}
 	r.refs[t.Slot]++

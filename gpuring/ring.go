@@ -1,5 +1,7 @@
 package gpuring
 
+import "time"
+
 // Ticket names one frame in one slot; it is what a frame message carries.
 type Ticket struct {
 	RingID     string `json:"ring"`
@@ -26,7 +28,7 @@ type Writer interface {
 	Generation() uint64
 	Geometry() Geometry
 	// Begin claims the free slot that was written longest ago, among as many as the ring is deep now. ErrNoFreeSlot
-	// when readers, other claims and unfinished uploads have all Geometry.Slots, ErrClosed after Close.
+	// when readers, other claims and unfinished uploads have all Geometry.Slots, ErrClosed after Retire or Close.
 	Begin() (Claim, error)
 	// Ready tells whether Begin would find a slot; it counts nothing.
 	Ready() bool
@@ -42,18 +44,21 @@ type Writer interface {
 	Descriptor() Descriptor
 	// AttachLocal makes a reader of the frames in host memory inside this process.
 	AttachLocal(identity string) (Reader, error)
-	// Retire marks the ring closed (readers get ErrClosed) and unlinks its files, so that a new ring of the camera can be
-	// made; open claims can only be aborted. It waits for nothing.
+	// UploadStall returns for how long the GPU has not ended any of the uploads under way; 0 when there is none.
+	UploadStall() time.Duration
+	// Retire makes room for the camera's next ring: it unlinks the files, so that nobody attaches any more, and no frame
+	// begins any more; open claims can only be aborted. Readers go on to lease what was published. It waits for nothing.
 	Retire() error
-	// Close retires the ring and frees it. With a GPU it waits up to a second for other processes to let go of the device
-	// memory, and two for uploads to end; if they do not, what the GPU may touch stays until the process ends.
+	// Close retires the ring, marks it closed (readers get ErrClosed) and frees it. With a GPU it waits up to a second for
+	// other processes to let go of the device memory, and two for uploads to end; if they do not, what the GPU may touch
+	// stays until the process ends. A GPU that hangs can keep Close for ever, but no other method.
 	Close() error
 }
 
 // Claim is a slot that is being written. It ends with exactly one of Publish and Abort.
 type Claim interface {
 	View() View
-	// Publish makes the slot readable as frame seq. ErrReleased when the claim has ended, ErrClosed after Writer.Close.
+	// Publish makes the slot readable as frame seq. ErrReleased when the claim has ended, ErrClosed after Writer.Retire or Close.
 	// In a ring with a GPU it queues the upload first and does not wait for it; ErrDevice when that fails: the claim
 	// has ended unpublished then, and its pixels are whole until the next Begin.
 	Publish(seq uint64) (Ticket, error)

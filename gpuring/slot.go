@@ -62,6 +62,12 @@ func (c *control) finish(slot int, odd, seq, order uint64) (generation uint64, e
 	return generation, nil
 }
 
+// overwritten tells whether the slot has gone on since the ticket's frame, and not the ticket is one that never was.
+func (c *control) overwritten(t Ticket) bool {
+	ahead := (c.slot(t.Slot, sState).Load()>>holderBits - t.Generation) & generationMask
+	return ahead > 0 && ahead <= generationMask/2
+}
+
 // hold sets reader i's bit if the slot has the generation.
 func (c *control) hold(slot int, generation uint64, i int) bool {
 	word := c.slot(slot, sState)

@@ -18,6 +18,7 @@ type Stats struct {
 	Uploads        uint64 `json:"uploads,omitempty"`         // frames queued for device memory
 	UploadPending  int    `json:"upload_pending,omitempty"`  // slots whose upload has not finished: not free for Begin
 	UploadFailures uint64 `json:"upload_failures,omitempty"` // frames whose upload could not be queued
+	UploadsLost    int    `json:"uploads_lost,omitempty"`    // slots whose frame was published, but the GPU failed during its upload
 
 	NextSeq       uint64 `json:"next_seq"`       // the number that NextSeq gives next
 	PublishedNext uint64 `json:"published_next"` // one more than the highest published number; both outlive a dead writer

@@ -3,8 +3,10 @@ package gpuring
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"facetrack/gpuring/internal/shm"
+	"facetrack/internal/clock"
 	"facetrack/internal/cuda"
 )
 
@@ -15,6 +17,7 @@ const (
 	uploadNone   uploadState = iota
 	uploadMarked             // the slot's event was recorded behind it
 	uploadCut                // something failed on the way: only the whole stream tells when the host slot is free
+	uploadLost               // the frame was published, and the GPU failed before it was there
 )
 
 // stagedPixels keeps the frames of a writer twice: in shared host memory, page-locked, and, uploaded from there, in
@@ -28,6 +31,8 @@ type stagedPixels struct {
 	locked *cuda.Pinned // the mapping of the host slots
 	words  *readyWords
 	states []uploadState
+	queued []int64 // when the upload of a slot was, CLOCK_MONOTONIC ns
+	moved  int64   // when an upload was last seen to have ended
 	proofs *prover
 
 	uploads, failures uint64
@@ -41,6 +46,7 @@ func newStagedPixels(o Options, id identity) (_ pixels, err error) {
 		return nil, err
 	}
 	p := &stagedPixels{hostPixels: host.(*hostPixels), gpu: o.GPU, fill: o.Fill, states: make([]uploadState, o.Geometry.Slots)}
+	p.queued = make([]int64, len(p.states))
 	if err := p.prepare(o.Geometry); err != nil {
 		return nil, errors.Join(err, p.unlink(), p.Close())
 	}
@@ -81,6 +87,7 @@ func (p *stagedPixels) place(d *Descriptor) error {
 // upload queues frame seq of a slot, then the generation that says that it is there, then the slot's event.
 func (p *stagedPixels) upload(slot int, generation, seq uint64) error {
 	err := p.queue(slot, generation, seq)
+	p.queued[slot] = clock.Now()
 	if err != nil {
 		p.states[slot] = uploadCut
 		p.failures++
@@ -114,24 +121,49 @@ func (p *stagedPixels) pending(slot int) bool {
 	var done bool
 	var err error
 	switch p.states[slot] {
-	case uploadNone:
+	case uploadNone, uploadLost:
 		return false
 	case uploadMarked:
-		done, err = p.mem.events[slot].Done()
+		if done, err = p.mem.events[slot].Done(); err != nil {
+			p.states[slot] = uploadLost
+			return false
+		}
 	default:
 		done, err = p.stream.Done()
 	}
-	if done || err != nil {
-		p.states[slot] = uploadNone
+	if !done && err == nil {
+		return true
 	}
-	return p.states[slot] != uploadNone
+	p.states[slot], p.moved = uploadNone, clock.Now()
+	return false
 }
 
-func (p *stagedPixels) stats(s *Stats) {
+// stall returns for how long none of the uploads under way has ended.
+func (p *stagedPixels) stall() time.Duration {
+	var oldest int64
+	for slot := range p.states {
+		if p.pending(slot) && (oldest == 0 || p.queued[slot] < oldest) {
+			oldest = p.queued[slot]
+		}
+	}
+	if oldest == 0 {
+		return 0
+	}
+	return clock.Since(max(oldest, p.moved))
+}
+
+// stats counts; what is under way is asked of the GPU as long as the ring is not being released.
+func (p *stagedPixels) stats(s *Stats, ask bool) {
 	s.DeviceBytes, s.Uploads, s.UploadFailures = p.mem.layout.Bytes, p.uploads, p.failures
+	if !ask {
+		return
+	}
 	for slot := range p.states {
 		if p.pending(slot) {
 			s.UploadPending++
+		}
+		if p.states[slot] == uploadLost {
+			s.UploadsLost++
 		}
 	}
 }
@@ -148,7 +180,6 @@ func (p *stagedPixels) Close() error {
 		}
 	}
 	p.gpu = nil
-	clear(p.states)
 	err := errors.Join(p.stream.Close(), p.proofs.close(), p.words.close(), p.locked.Close())
 	if p.mem != nil {
 		err = errors.Join(err, p.mem.leave())

@@ -22,9 +22,9 @@ type ringWriter struct {
 	staged   *stagedPixels // pix of a ring with a GPU
 	depth    *depth
 	claims   int // open ones: the pixels stay mapped for them
+	retired  bool
 	closed   bool
-	closing  bool // by Close
-	released bool // Close has come to its end: the last claim closes the pixels
+	released bool // Close has come to the pixels: the last claim closes them
 }
 
 func startWriter(d Descriptor, c *control, pix pixels, depth *depth, log *slog.Logger) *ringWriter {
@@ -49,7 +49,7 @@ func (w *ringWriter) Descriptor() Descriptor { return w.desc }
 func (w *ringWriter) Begin() (Claim, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
+	if w.retired {
 		return nil, fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring)
 	}
 	w.depth.lost(w.c.word(hTooLate).Load())
@@ -70,7 +70,7 @@ func (w *ringWriter) Ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, _, found := w.c.oldestFree(choice{w.c.slots, w.busy})
-	return found && !w.closed
+	return found && !w.retired
 }
 
 // busy reports whether a slot is not free although nobody holds it: the GPU still reads it.
@@ -116,16 +116,25 @@ func (w *ringWriter) Stats() Stats {
 	s.Readers = readers
 	w.depth.stats(&s)
 	if w.staged != nil {
-		w.staged.stats(&s)
+		w.staged.stats(&s, !w.released)
 	}
 	return s
 }
 
+func (w *ringWriter) UploadStall() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.staged == nil || w.released {
+		return 0
+	}
+	return w.staged.stall()
+}
+
 func (w *ringWriter) AttachLocal(name string) (Reader, error) {
 	w.mu.Lock()
-	closed := w.closed
+	retired := w.retired
 	w.mu.Unlock()
-	if closed {
+	if retired {
 		return nil, fmt.Errorf("%w: %s", ErrClosed, w.desc.Ring)
 	}
 	return Open(w.desc, name)
@@ -134,11 +143,14 @@ func (w *ringWriter) AttachLocal(name string) (Reader, error) {
 func (w *ringWriter) Retire() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
+	return w.retire()
+}
+
+func (w *ringWriter) retire() error {
+	if w.retired {
 		return nil
 	}
-	w.closed = true
-	w.c.word(hState).Store(ringClosed)
+	w.retired = true
 	if w.staged != nil {
 		forgetLocal(w.desc)
 	}
@@ -146,29 +158,36 @@ func (w *ringWriter) Retire() error {
 }
 
 func (w *ringWriter) Close() error {
-	err := w.Retire()
 	w.mu.Lock()
-	if w.closing {
+	if w.closed {
 		w.mu.Unlock()
-		return err
+		return nil
 	}
-	w.closing = true
+	w.closed = true
+	w.c.word(hState).Store(ringClosed)
+	err := w.retire()
 	w.mu.Unlock()
 	if w.staged != nil {
 		w.c.awaitImporters()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.reaper.stop()
-	err = errors.Join(err, w.c.m.Detach(), w.c.f.Close())
-	w.released = true
-	if w.claims == 0 {
-		err = errors.Join(err, w.pix.Close())
-	}
-	if err != nil {
+	if err = errors.Join(err, w.release()); err != nil {
 		return fmt.Errorf("close ring %s: %w", w.desc.Ring, err)
 	}
 	return nil
+}
+
+// release gives everything back. The driver may be long about it, or never end: the lock is not held for so long.
+func (w *ringWriter) release() error {
+	w.mu.Lock()
+	w.reaper.stop()
+	err := errors.Join(w.c.m.Detach(), w.c.f.Close())
+	w.released = true
+	claimed := w.claims > 0
+	w.mu.Unlock()
+	if !claimed {
+		err = errors.Join(err, w.pix.Close())
+	}
+	return err
 }
 
 // farewell is how long other processes have to let go of device memory: ten heartbeats.

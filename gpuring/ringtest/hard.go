@@ -36,6 +36,7 @@ func testRevoked(t *testing.T, f Factory) {
 	r.whole(kept, next.Seq)
 
 	r.is(hung.Close(), nil)
+	Wait(t, "its place is free", func() bool { return len(r.w.Readers()) == gpuring.MaxReaders-1 })
 	again := r.reader("again")
 	r.is(r.lease(again, next).Release(), nil)
 	r.is(twice.Release(), gpuring.ErrClosed)

@@ -40,6 +40,9 @@ func testTickets(t *testing.T, f Factory) {
 		}
 		r.slots(0, 3) // a refused ticket leaves nothing behind
 	}
+	if late := r.w.Stats().TooLate; late != 0 {
+		t.Errorf("%d tickets that never were count as too late", late)
+	}
 	claim := r.begin()
 	r.refused(reader, gpuring.Ticket{RingID: good.RingID, Slot: 1, Generation: 1, Seq: 1}, gpuring.ErrStale) // being written
 	claim.Abort()
@@ -104,6 +107,9 @@ func testSharedSlot(t *testing.T, f Factory) {
 	r.slots(0, 2)
 	r.publish()
 	r.refused(a, ticket, gpuring.ErrStale)
+	if late := r.w.Stats().TooLate; late != 1 {
+		t.Errorf("%d leases count as too late, want 1", late)
+	}
 }
 
 func testReaderClose(t *testing.T, f Factory) {

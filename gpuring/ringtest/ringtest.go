@@ -42,6 +42,7 @@ func Run(t *testing.T, f Factory) {
 		{"SharedSlot", testSharedSlot},
 		{"ReaderClose", testReaderClose},
 		{"WriterClose", testWriterClose},
+		{"Retired", testRetired},
 		{"Revoked", testRevoked},
 		{"ReadersFull", testReadersFull},
 		{"Readers", testReaders},

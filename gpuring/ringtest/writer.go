@@ -187,6 +187,45 @@ func testWriterClose(t *testing.T, f Factory) {
 	}
 }
 
+// testRetired: a ring that has a successor is read to its end, beside it.
+func testRetired(t *testing.T, f Factory) {
+	r := newRig(t, f, 3)
+	reader := r.reader("reader")
+	kept, waiting := r.publish(), r.publish()
+	lease, claim := r.lease(reader, kept), r.begin()
+	old := r.w
+	r.is(old.Retire(), nil)
+	r.is(old.Retire(), nil)
+	_, err := old.Begin()
+	r.is(err, gpuring.ErrClosed)
+	if old.Ready() {
+		t.Error("a retired ring is ready for a frame")
+	}
+	_, err = claim.Publish(9)
+	r.is(err, gpuring.ErrClosed)
+	_, err = f.Open(old.Descriptor(), "late")
+	if !isAny(err, gpuring.ErrClosed, gpuring.ErrNotShared) {
+		t.Errorf("Open after Retire: %v", err)
+	}
+	_, err = old.AttachLocal("late")
+	r.is(err, gpuring.ErrClosed)
+
+	r.create()
+	next, second := r.publish(), r.reader("second")
+	for ticket, from := range map[gpuring.Ticket]gpuring.Reader{waiting: reader, next: second} {
+		l := r.lease(from, ticket)
+		r.whole(l, ticket.Seq)
+		r.is(l.Release(), nil)
+	}
+	r.refused(second, waiting, gpuring.ErrStale)
+	r.is(old.Close(), nil)
+	r.refused(reader, waiting, gpuring.ErrClosed)
+	r.whole(lease, kept.Seq)
+	r.is(lease.Release(), nil)
+	late := r.reader("late") // Close of the old ring has left the files of the new one alone
+	r.is(r.lease(late, next).Release(), nil)
+}
+
 func testInUse(t *testing.T, f Factory) {
 	r := newRig(t, f, 2)
 	if w, err := f.Create(r.o); err == nil {

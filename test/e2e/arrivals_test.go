@@ -66,9 +66,7 @@ func (a *arrivals) arrived() (at time.Time, yes bool) {
 // lsl-out does is seen in its statistics alone.
 func (r *rig) kill(name string, pid int, a *arrivals) (back time.Duration) {
 	r.t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		r.t.Fatal(err)
-	}
+	r.signal(pid, syscall.SIGKILL)
 	killed := time.Now()
 	a.expect()
 	r.eventually(name+" is back in the flow", func() bool {

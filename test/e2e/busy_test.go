@@ -19,7 +19,7 @@ func undisturbed(t *testing.T, run func() (disturbed string)) {
 	t.Helper()
 	for n := range attempts {
 		disturbed := run()
-		if disturbed == "" {
+		if disturbed == "" || t.Failed() {
 			return
 		}
 		if n == attempts-1 {

@@ -55,12 +55,7 @@ func TestIdentitiesSurviveKills(t *testing.T) {
 func (r *rig) killAndWait(name string) {
 	r.t.Helper()
 	pid := r.status()[name].PID
-	if pid == 0 {
-		r.t.Fatalf("no status of %s", name)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		r.t.Fatal(err)
-	}
+	r.signal(pid, syscall.SIGKILL)
 	r.eventually(name+" is back in the flow", func() bool {
 		s := r.status()[name]
 		return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0

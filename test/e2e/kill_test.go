@@ -86,12 +86,11 @@ func TestKillDuringOfflineRun(t *testing.T) {
 			frames = now
 			return flows
 		})
-		if err := syscall.Kill(r.status()[name].PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(r.status()[name].PID, syscall.SIGKILL)
 	}
 	cam := r.mustEnd().Cameras["cam0"]
-	if cam.Captured != 3000 {
+	// Capture that is killed between taking a frame's number and noting its place brings the frame once more.
+	if cam.Captured < 3000 || cam.Captured > 3001 {
 		t.Errorf("captured %d frames of 3000: the source was not resumed where it was", cam.Captured)
 	}
 	if lost := cam.TotalDropped(); lost > 20 {
@@ -130,9 +129,7 @@ func TestTerminatedStageIsBack(t *testing.T) {
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
 	for _, name := range []string{stage.Detect, stage.Capture} {
 		pid := r.status()[name].PID
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(pid, syscall.SIGTERM)
 		r.eventually(name+" is back in the flow", func() bool {
 			s := r.status()[name]
 			return s.PID != 0 && s.PID != pid && s.Cameras["cam0"].Frames > 0

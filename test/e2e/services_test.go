@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,6 +27,17 @@ func (r *rig) bus() *nats.Conn {
 		r.t.Cleanup(nc.Close)
 	}
 	return r.nc
+}
+
+// signal sends a process of the rig a signal. A process id of 0 would mean this process and all around it.
+func (r *rig) signal(pid int, s syscall.Signal) {
+	r.t.Helper()
+	if pid <= 0 {
+		r.t.Fatal("the process that is to be signalled does not answer")
+	}
+	if err := syscall.Kill(pid, s); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // services reads what `nats micro stats` shows of the rig's processes; those that do not answer are left out.

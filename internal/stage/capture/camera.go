@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +33,8 @@ type camera struct {
 	noGPU   string                 // why; "" before the first ring
 	running atomic.Pointer[string] // what telemetry says as long as frames come
 
-	stall    stall
-	farewell sync.WaitGroup // of the ring before, to which other processes still have to say goodbye
+	limits  limits
+	leaving []*farewell // of rings before this one
 
 	nextSeq  uint64 // where a ring that follows a closed one goes on
 	position int64  // frames grabbed from the source
@@ -45,7 +44,7 @@ type camera struct {
 
 // openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it.
 func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera) (*camera, error) {
-	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, stall: newStall()}
+	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, limits: usual}
 	running := "running"
 	c.running.Store(&running)
 	if source.IsLive(cfg.Source) {
@@ -130,8 +129,10 @@ func permanentSource(err error) error {
 
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
-	err := c.closeRing()
-	c.farewell.Wait()
+	if c.ring != nil {
+		c.leaveRing()
+	}
+	err := c.settle()
 	c.closeGPU()
 	if c.pixels != nil {
 		err = errors.Join(err, c.pixels.Close())

@@ -41,6 +41,29 @@ func (f *flight) done(seq uint64) {
 	}
 }
 
+// end returns one more than the highest number under way, 0 when there is none.
+func (f *flight) end() (end uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for seq := range f.sent {
+		end = max(end, seq+1)
+	}
+	return end
+}
+
+// passed reports whether no number below end is under way any more.
+func (f *flight) passed(end uint64) bool {
+	f.expire(time.Now())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for seq := range f.sent {
+		if seq < end {
+			return false
+		}
+	}
+	return true
+}
+
 // wait returns once fewer than limit frames are under way, or ctx is done.
 func (f *flight) wait(ctx context.Context, limit int) {
 	for {

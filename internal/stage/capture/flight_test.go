@@ -42,3 +42,25 @@ func TestFlightEndsWithContext(t *testing.T) {
 	cancel()
 	f.wait(ctx, 1)
 }
+
+func TestFlightBelowANumber(t *testing.T) {
+	f := newFlight(time.Hour)
+	if f.end() != 0 || !f.passed(0) {
+		t.Errorf("nothing is under way, end %d", f.end())
+	}
+	f.add(3)
+	f.add(5)
+	end := f.end()
+	f.add(6)
+	f.done(3)
+	if end != 6 || f.passed(end) {
+		t.Errorf("end %d; 5 has passed: %v", end, f.passed(end))
+	}
+	if f.done(5); !f.passed(end) {
+		t.Error("6 is not below 6")
+	}
+	late := newFlight(0)
+	if late.add(1); !late.passed(2) {
+		t.Error("a frame without news for too long is waited for")
+	}
+}

@@ -53,10 +53,9 @@ func (c *camera) publish(ctx context.Context, f *ipc.Frame) (dropReason string, 
 
 // write brings the pixels of the grabbed frame into a slot.
 func (c *camera) write(ctx context.Context, seq uint64) (t gpuring.Ticket, dropReason string, err error) {
-	claim, err := c.begin(ctx)
+	claim, err := c.claim(ctx)
 	if errors.Is(err, gpuring.ErrNoFreeSlot) {
-		dropReason, err = c.stalled()
-		return t, dropReason, err
+		return t, c.whyNoSlot(), err
 	}
 	if err != nil {
 		return t, reasonRing, err
@@ -67,19 +66,33 @@ func (c *camera) write(ctx context.Context, seq uint64) (t gpuring.Ticket, dropR
 		return t, reasonDecode, err
 	}
 	if t, err = claim.Publish(seq); errors.Is(err, gpuring.ErrDevice) {
-		t, err = c.rescue(ctx, pixels, seq, err)
+		t, err = c.publishAgain(pixels, seq, err)
 	}
 	return t, reasonRing, err
 }
 
-// begin claims a slot. With pace "max" it waits for one: frames that have left the last stage may still be on their way
-// to the GPU, which tells nobody when it has taken them.
-func (c *camera) begin(ctx context.Context) (gpuring.Claim, error) {
+// claim takes a slot, of a new ring when the GPU hangs. With pace "max" it waits for one: frames that have left the last stage
+// may still be on their way to the GPU. It looks again and again, because a slot gets free in two ways, by the GPU and by other
+// processes, and neither tells; at a millisecond it costs no frame, for all slots are free again by then.
+func (c *camera) claim(ctx context.Context) (gpuring.Claim, error) {
 	const pause = time.Millisecond
-	for end := time.Now().Add(patience); c.window > 0 && !c.ring.Ready() && ctx.Err() == nil && time.Now().Before(end); {
-		time.Sleep(pause)
+	for end := time.Now().Add(c.limits.stall); ; time.Sleep(pause) {
+		late := c.window == 0 || ctx.Err() != nil || time.Now().After(end)
+		if err := c.checkUploads(); err != nil {
+			return nil, err
+		}
+		if late || c.ring.Ready() {
+			return c.ring.Begin()
+		}
 	}
-	return c.ring.Begin()
+}
+
+// whyNoSlot tells frames that are dropped because of the GPU from those that are because of consumers.
+func (c *camera) whyNoSlot() (dropReason string) {
+	if s := c.ring.Stats(); s.UploadPending > s.Held {
+		return reasonGPUStalled
+	}
+	return reasonNoFreeSlot
 }
 
 // end announces that no more frames come.

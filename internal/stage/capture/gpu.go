@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"facetrack/gpuring"
 	"facetrack/internal/config"
 	"facetrack/internal/cuda"
 )
@@ -16,12 +17,15 @@ type gpus struct {
 	cfg config.Config
 	log *slog.Logger
 
+	create func(gpuring.Options) (gpuring.Writer, error) // makes rings; tests have others
+
 	mu   sync.Mutex
-	told map[string]bool // what is in the log already
+	told map[string]bool      // what is in the log already
+	hung map[*farewell]string // rings that the GPU keeps from their end, and why
 }
 
 func newGPUs(cfg config.Config, log *slog.Logger) *gpus {
-	return &gpus{cfg: cfg, log: log, told: map[string]bool{}}
+	return &gpus{cfg: cfg, log: log, create: gpuring.Create, told: map[string]bool{}, hung: map[*farewell]string{}}
 }
 
 // open returns the context of the configured GPU, which wants to be closed; without one it returns the reason.
@@ -32,6 +36,9 @@ func (g *gpus) open() (gpu *cuda.Context, why string) {
 	case !g.cfg.DeviceRing():
 		return nil, "capture is configured without it (ring.transports)"
 	}
+	if why := g.hanging(); why != "" {
+		return nil, why
+	}
 	device, err := cuda.SelectDevice(g.cfg.CUDA.GPU)
 	if err == nil {
 		gpu, err = cuda.Open(device)
@@ -40,6 +47,40 @@ func (g *gpus) open() (gpu *cuda.Context, why string) {
 		return nil, g.tell("capture has no GPU", err)
 	}
 	return gpu, ""
+}
+
+// hang is a GPU, or its driver, that does not come back, without an error.
+type hang struct{ what string }
+
+func (h hang) Error() string { return h.what }
+
+// hang keeps the cameras from a GPU that hangs, where whoever calls the driver may never return, until the ring is freed. The first
+// reason stays.
+func (g *gpus) hang(f *farewell, err error) (why string) {
+	g.mu.Lock()
+	why = g.hung[f]
+	g.mu.Unlock()
+	if why != "" {
+		return why
+	}
+	why = g.tell("capture's GPU hangs", err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hung[f] = why
+	return why
+}
+
+// hanging says why the GPU may not be used; "" when it may.
+func (g *gpus) hanging() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for f, why := range g.hung {
+		if !f.ended() {
+			return why
+		}
+		delete(g.hung, f)
+	}
+	return ""
 }
 
 // tell puts a reason into words and, once, into the log. That there is no GPU is no fault of a machine.
@@ -63,7 +104,10 @@ func (g *gpus) tell(what string, err error) (why string) {
 // cure is what to do about a GPU that cannot be used, unless the error says so itself.
 func cure(err error) string {
 	var driver *cuda.Error
+	var hanging hang
 	switch {
+	case errors.As(err, &hanging):
+		return "; nvidia-smi and the kernel's log (dmesg) may tell why; start capture again to use the GPU again"
 	case errors.Is(err, cuda.ErrNotBuilt), errors.Is(err, cuda.NoDevice):
 		return ""
 	case errors.Is(err, cuda.ErrNoDriver):

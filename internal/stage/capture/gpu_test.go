@@ -209,6 +209,7 @@ func TestReasonsAreToldOnce(t *testing.T) {
 		{"auto", &cuda.Error{Call: "cuMemcpyHtoDAsync", Code: cuda.LaunchFailed}, "WARN", "start capture again"},
 		{"auto", &cuda.Error{Call: "cuInit", Code: 999}, "WARN", "facetrack doctor"},
 		{"auto", fmt.Errorf("%w: %w", gpuring.ErrDevice, &cuda.Error{Call: "cuMemAlloc", Code: cuda.OutOfMemory}), "WARN", "ring.slots"},
+		{"auto", hang{"the GPU has not finished an upload for 2.0 s"}, "WARN", "start capture again"},
 		{"3", cuda.ErrNoSuchDevice, "WARN", "nvidia-smi -L"},
 		{"3", cuda.ErrNoDriver, "WARN", "install"},
 	} {

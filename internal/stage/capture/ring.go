@@ -1,15 +1,13 @@
 package capture
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/clock"
+	"facetrack/internal/cuda"
 	"facetrack/internal/stage"
 	"facetrack/ipc"
 )
@@ -45,16 +43,26 @@ func (c *camera) openRing() error {
 }
 
 func (c *camera) createRing() (gpuring.Writer, error) {
-	if c.gpu == nil && c.noGPU == "" {
+	if c.noGPU == "" {
 		c.gpu, c.noGPU = c.gpus.open()
 	}
-	ring, err := gpuring.Create(c.ringOptions())
+	ring, err := c.create()
+	if errors.Is(err, gpuring.ErrDevice) {
+		c.giveUpGPU(c.gpus.tell("capture's GPU cannot hold the ring", err))
+		ring, err = c.create()
+	}
 	if err == nil && c.gpu != nil {
 		c.setRunning("running")
 	}
-	if errors.Is(err, gpuring.ErrDevice) {
-		c.giveUpGPU("capture's GPU cannot hold the ring", err)
-		ring, err = gpuring.Create(c.ringOptions())
+	return ring, err
+}
+
+// create makes a ring. Where there is no room for it beside the one before, that one goes first.
+func (c *camera) create() (gpuring.Writer, error) {
+	ring, err := c.gpus.create(c.ringOptions())
+	if len(c.leaving) > 0 && (errors.Is(err, gpuring.ErrNoSpace) || errors.Is(err, cuda.OutOfMemory)) {
+		_ = c.settle() // it has told
+		return c.gpus.create(c.ringOptions())
 	}
 	return ring, err
 }
@@ -120,89 +128,4 @@ func (c *camera) remember(open bool) {
 	if err != nil {
 		c.env.Log.Debug("ring state not stored", "camera", c.cfg.Name, "error", err)
 	}
-}
-
-func (c *camera) closeRing() error {
-	if c.ring == nil {
-		return nil
-	}
-	c.remember(false)
-	err := errors.Join(c.server.Close(), c.ring.Retire())
-	old := c.ring
-	c.ring, c.server = nil, nil
-	c.farewell.Wait() // one at a time: each has device memory
-	c.farewell.Go(func() {
-		if err := old.Close(); err != nil {
-			c.env.Log.Warn("old ring did not close", "camera", c.cfg.Name, "ring", old.ID(), "error", err)
-		}
-	})
-	return err
-}
-
-// endRing closes the ring; the next one goes on with its sequence numbers.
-func (c *camera) endRing() {
-	c.nextSeq = c.ring.Stats().NextSeq
-	if err := c.closeRing(); err != nil {
-		c.env.Log.Warn("old ring did not close", "camera", c.cfg.Name, "error", err)
-	}
-}
-
-// renewRing makes a ring of the camera's new geometry, with the GPU if it works now; consumers attach to it by themselves.
-func (c *camera) renewRing() error {
-	c.info = c.src.Info()
-	c.endRing()
-	c.noGPU = ""
-	return c.openRing()
-}
-
-// stalled looks whether the GPU still works when there is no free slot. If it has not for so long that it never will, capture goes
-// on in a ring without it.
-func (c *camera) stalled() (dropReason string, err error) {
-	after := c.stall.seen(c.ring.Stats(), time.Now())
-	switch {
-	case after < c.stall.noticed:
-		return reasonNoFreeSlot, gpuring.ErrNoFreeSlot
-	case after < c.stall.hopeless:
-		return reasonGPUStalled, gpuring.ErrNoFreeSlot
-	}
-	cause := fmt.Errorf("%w: no upload has ended for %.1f s", gpuring.ErrDevice, after.Seconds())
-	c.endRing()
-	c.giveUpGPU("capture's GPU stands still", cause)
-	return reasonGPUStalled, errors.Join(cause, c.openRing())
-}
-
-// rescue goes on in a ring without the GPU, which has failed; the frame that was to be uploaded comes along.
-func (c *camera) rescue(ctx context.Context, pixels []byte, seq uint64, cause error) (gpuring.Ticket, error) {
-	if c.window > 0 {
-		c.flight.wait(ctx, 1) // a recorded source can wait until nobody reads the old ring any more
-	}
-	pixels = bytes.Clone(pixels) // they go with the old ring
-	c.endRing()
-	c.giveUpGPU("capture's GPU failed", cause)
-	if err := c.openRing(); err != nil {
-		return gpuring.Ticket{}, err
-	}
-	claim, err := c.ring.Begin()
-	if err != nil {
-		return gpuring.Ticket{}, err
-	}
-	copy(claim.View().Host, pixels)
-	return claim.Publish(seq)
-}
-
-// giveUpGPU lets go of a GPU that fails and keeps the reason, so that the next ring is in host memory.
-func (c *camera) giveUpGPU(what string, err error) {
-	c.noGPU = c.gpus.tell(what, err)
-	c.setRunning("running without the GPU: " + c.noGPU)
-	c.closeGPU()
-}
-
-func (c *camera) closeGPU() {
-	if c.gpu == nil {
-		return
-	}
-	if err := c.gpu.Close(); err != nil {
-		c.env.Log.Debug("GPU not closed", "camera", c.cfg.Name, "error", err)
-	}
-	c.gpu = nil
 }
