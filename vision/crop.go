@@ -44,7 +44,7 @@ func (c *Cropper) Fill(dst []float32, m Image, r ROI) error {
 	out := emitter{norm: c.norm, yuv: m.Format != BGR}
 	from := newSampler(m)
 	read, rows := c.single, r.rows(c.size)
-	if r.Size > 2*float64(c.size) {
+	if r.double(c.size) {
 		read, rows = c.double, r.rows(2*c.size)
 	}
 	for y := range c.size {
@@ -88,4 +88,24 @@ func (r ROI) rows(n int) rowLines {
 func (r rowLines) at(row int) line {
 	k := float64(row)
 	return lineFrom(r.x-k*r.dy, r.y+k*r.dx, r.dx, r.dy)
+}
+
+// double tells that a crop of size × size pixels takes 2×2 samples a pixel.
+func (r ROI) double(size int) bool { return r.Size > 2*float64(size) }
+
+// SampleGrid is where a Cropper samples a region: the first sample, in continuous coordinates of the frame, and
+// the step to the next one of a row; a row further is (−DY, DX).
+type SampleGrid struct {
+	X, Y, DX, DY float64
+	Double       bool // 2×2 samples for each pixel of the input
+}
+
+// SampleGrid is for those who crop elsewhere, to inputs of size × size pixels.
+func (r ROI) SampleGrid(size int) SampleGrid {
+	double := r.double(size)
+	if double {
+		size *= 2
+	}
+	l := r.rows(size)
+	return SampleGrid{X: l.x, Y: l.y, DX: l.dx, DY: l.dy, Double: double}
 }

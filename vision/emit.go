@@ -61,14 +61,31 @@ func (n Normalization) reversed(dst []float32, src []int32) {
 	}
 }
 
-func (n Normalization) yuv(dst []float32, src []int32) {
+// Factors are what a Normalization makes of sampled values, which are 8-bit values times 65536: those of BGR
+// frames become value·Scale + Bias; those of YUV frames, less black or the chroma's middle, are multiplied by
+// the other factors and kept between Low and High. First and Last are the chroma factors of the first and the
+// last channel.
+type Factors struct {
+	Scale, Bias, Low, High float32
+	Luma, First, Last      float32
+	GreenCb, GreenCr       float32
+}
+
+// Factors are for those who compute the same elsewhere.
+func (n Normalization) Factors() Factors {
 	scale, bias := n.Scale/one, n.Bias
-	low, high := bias, 255*n.Scale+bias
-	ky, kfirst, klast := lumaGain*scale, redCr*scale, blueCb*scale
-	kgr, kgb := greenCr*scale, greenCb*scale
+	f := Factors{Scale: scale, Bias: bias, Low: bias, High: 255*n.Scale + bias,
+		Luma: lumaGain * scale, First: redCr * scale, Last: blueCb * scale, GreenCb: greenCb * scale, GreenCr: greenCr * scale}
 	if n.Blue {
-		kfirst, klast = klast, kfirst
+		f.First, f.Last = f.Last, f.First
 	}
+	return f
+}
+
+func (n Normalization) yuv(dst []float32, src []int32) {
+	f := n.Factors()
+	bias, low, high := f.Bias, f.Low, f.High
+	ky, kfirst, klast, kgr, kgb := f.Luma, f.First, f.Last, f.GreenCr, f.GreenCb
 	dst = dst[:len(src)]
 	for i := 0; i <= len(src)-3; i += 3 {
 		s, d := (*[3]int32)(src[i:]), (*[3]float32)(dst[i:])

@@ -25,6 +25,7 @@ var layers = [][]string{
 	{"internal/monitor/"},
 	{"internal/stage/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
+	{"internal/kernels/image/", "internal/kernels/faces/"},
 	{"ipc/", "vision/", "track/", "lsl/"},
 	{"gpuring/", "infer/"},
 	{"internal/kernels/"},

@@ -1,0 +1,84 @@
+package faces
+
+import (
+	"fmt"
+	"math"
+
+	"facetrack/internal/cuda"
+	"facetrack/vision"
+)
+
+// Mesh is what a landmark network puts out for each face.
+type Mesh struct {
+	Points int // 478 with irises
+	Size   int // of its input, whose pixels the points count
+}
+
+// The words of a face's record (record.cuh).
+const (
+	presenceWord    = 0
+	flagsWord       = 1
+	boxWord         = 2
+	nextWord        = 6
+	appearanceWord  = 12
+	blendshapesWord = 72
+	pointsWord      = 124
+
+	finiteFlag, nextFlag = 1, 2
+	minPoints            = 264 // to the outer corner of the left eye
+	maxPoints            = 1024
+)
+
+// AppearanceOffset is where in a record image.Appearance writes.
+const AppearanceOffset = 4 * appearanceWord
+
+// PlaceBytes is the size of what image.Appearance reads of each face; an array of them begins at a multiple of 16.
+const PlaceBytes = 48
+
+// BlendshapeInputBytes is the size of one face's input of the blendshape network, float32.
+const BlendshapeInputBytes = 8 * len(vision.BlendshapeIndices)
+
+// RecordBytes is the size of a face's record, a multiple of 16.
+func (m Mesh) RecordBytes() int { return (4*(pointsWord+3*m.Points) + 15) / 16 * 16 }
+
+// PointsAt are addresses in device memory, for a number of faces. Raw and Presence are the network's outputs, float32. Regions are
+// the regions in which the faces were looked for: at image.RegionPlace of each image.Region, RegionBytes from one to the next.
+// Written are Records, Places (for image.Appearance) and Blendshapes, unless that is 0: the blendshape network's input, float32.
+type PointsAt struct {
+	Raw, Presence, Regions, Records, Places, Blendshapes uint64
+	RegionBytes                                          int
+}
+
+// Points queues what follows the landmark network.
+func (s *Set) Points(stream *cuda.Stream, m Mesh, p PointsAt, n int) error {
+	if err := m.check(p); err != nil {
+		return err
+	}
+	if err := errOr(checkItems(n), checkAligned(p.Raw, p.Records, p.Places)); err != nil {
+		return err
+	}
+	return stream.Launch(s.Function("points"), cuda.Dim{X: n}, cuda.Dim{X: 512}, 0, p.Raw, p.Presence, uint32(m.Points), math.Float64bits(1/float64(m.Size)),
+		p.Regions, uint32(p.RegionBytes), p.Records, uint32(m.RecordBytes()), p.Places, p.Blendshapes)
+}
+
+func (m Mesh) check(p PointsAt) error {
+	least := minPoints
+	if p.Blendshapes != 0 {
+		least = vision.BlendshapeIndices[len(vision.BlendshapeIndices)-1] + 1
+	}
+	if m.Points < least || m.Points > maxPoints || m.Size < 1 {
+		return fmt.Errorf("%w: %d points, %d to %d are needed, of an input of %d pixels", ErrLaunch, m.Points, least, maxPoints, m.Size)
+	}
+	if p.Presence == 0 || p.Presence%4 != 0 || p.Regions == 0 || p.Regions%8 != 0 || p.RegionBytes%8 != 0 || p.Blendshapes%8 != 0 {
+		return fmt.Errorf("%w: addresses %+v", ErrLaunch, p)
+	}
+	return nil
+}
+
+// Collect queues the copy of the blendshape network's scores, float32, into the records.
+func (s *Set) Collect(stream *cuda.Stream, m Mesh, scores, records uint64, n int) error {
+	if err := errOr(checkItems(n), checkAligned(scores, records)); err != nil {
+		return err
+	}
+	return stream.Launch(s.Function("collect"), cuda.Dim{X: n}, cuda.Dim{X: 64}, 0, scores, uint32(len(vision.BlendshapeNames)), records, uint32(m.RecordBytes()))
+}
