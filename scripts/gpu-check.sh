@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that needs a real GPU, on a machine that need not be able to build: runs what scripts/gpu-pack.sh has packed into .gpu/.
-# gpu-check.sh [part…]   parts: probe unit torn kill soak e2e doctor bench mps; without any, all of them
+# gpu-check.sh [part…]   parts: probe unit nets torn kill soak e2e doctor bench mps; without any, all of them
 # OUT (./gpu-out) gets gpu-check.log, results.jsonl, summary.txt and what bench writes; TIMEOUT replaces each part's time in seconds.
 # FACETRACK_TORN_FRAMES, FACETRACK_TORN_SECONDS, FACETRACK_SOAK_KILLS, FACETRACK_SOAK_RIGS and their siblings set the scale.
 set -uo pipefail
@@ -63,6 +63,16 @@ unit() {
 	test_program capture.test internal/stage/capture || bad=1
 	test_program nvml.test internal/nvml || bad=1
 	test_program doctor.test internal/doctor || bad=1
+	return $bad
+}
+# The kernels of networks and pictures, and whole networks where FACETRACK_ASSETS has the public models.
+nets() {
+	local bad=0
+	test_program nn.test internal/kernels/nn || bad=1
+	test_program image.test internal/kernels/image || bad=1
+	test_program faces.test internal/kernels/faces || bad=1
+	test_program infer.test infer/cuda || bad=1
+	test_program nn.test internal/kernels/nn -test.run '^$' -test.bench . -test.benchtime 200x || bad=1
 	return $bad
 }
 # The test's own limit comes before that of the part, so that it can say how far it came.
@@ -151,11 +161,11 @@ numbers() {
 }
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(probe unit torn kill soak e2e doctor bench mps)
+[ ${#parts[@]} -gt 0 ] || parts=(probe unit nets torn kill soak e2e doctor bench mps)
 for p in "${parts[@]}"; do
 	case $p in
 	probe | doctor) part "$p" 60 ;;
-	unit | kill) part "$p" 240 ;;
+	unit | nets | kill) part "$p" 240 ;;
 	torn) part "$p" $((${FACETRACK_TORN_SECONDS:-480} + torn_margin)) ;;
 	bench) part "$p" 420 ;;
 	soak | e2e | mps) part "$p" 560 ;;

@@ -28,6 +28,10 @@ pack() { # name, package, more tags
 	go test -c -tags "cuda $gpu $3" -ldflags "$ldflags" -o "$stage/$1" "$2"
 }
 pack kernels.test ./internal/kernels ''
+pack nn.test ./internal/kernels/nn ''
+pack image.test ./internal/kernels/image ''
+pack faces.test ./internal/kernels/faces ''
+pack infer.test ./infer/cuda ''
 pack cuda.test ./internal/cuda ''
 pack gpuring.test ./gpuring ''
 pack ipc.test ./ipc ''
