@@ -102,7 +102,16 @@ func (b *bench) bytesOf(ctx context.Context, f *feed, n int, m *meter) (row PCIe
 	if row.NVML != nil {
 		row.NVML.Up, row.NVML.Down = round2(row.NVML.Up/frames), round2(row.NVML.Down/frames)
 	}
+	row.NVML = row.NVML.believed(row.Up)
 	return row, nil
+}
+
+// believed is nil where counters say less than what was copied: they began again, and passed their old values before anybody looked.
+func (s *Seen) believed(copied float64) *Seen {
+	if s != nil && s.How == byCounters && s.Up < copied {
+		return nil
+	}
+	return s
 }
 
 // compute makes the rows of a number of readers that were not started from those of one reader.
