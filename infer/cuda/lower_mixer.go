@@ -2,7 +2,7 @@ package gpu
 
 import "facetrack/internal/kernels/nn"
 
-// mixer is one launch. Its input and output are float32.
+// mixer is one step, of a launch for each block of layers. Its input and output are float32.
 func (l *planner) mixer(o *op) error {
 	p, w := l.plan.precision, *o.mixer
 	sizes, err := nn.MixerOf(w)
@@ -11,8 +11,9 @@ func (l *planner) mixer(o *op) error {
 	}
 	x, y := l.operand(o, o.Inputs[0], nn.F32), l.home(o.out())
 	constants := l.constant(func(*nn.Set) ([]byte, error) { return nn.PackMixer(p, w) })
+	scratch := ref{l.newBuffer(buffer{len: nn.MixerScratch, precision: nn.F32}), 0}
 	l.add(o, "mixer", func(r *run) error {
-		return r.set.Mixer(r.stream, p, sizes, r.at(x), r.at(y), r.at(constants), r.batch)
-	}, x, y)
+		return r.set.Mixer(r.stream, p, sizes, nn.MixerAt{X: r.at(x), Y: r.at(y), Constants: r.at(constants), Scratch: r.at(scratch)}, r.batch)
+	}, x, y, scratch)
 	return nil
 }

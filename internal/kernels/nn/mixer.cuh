@@ -1,15 +1,13 @@
-// What the mixer has in common in both precisions: a block of threads computes one item, whose tokens stay in shared memory as float32.
+// What the mixer has in common in both precisions. A launch is one block of layers for every item: a thread block takes 16 rows of it. Across
+// tokens the rows are channels, across channels they are tokens. The tokens of an item lie in memory between launches, as float32:
+// channel c of token t is from[t * CHANNELS + c]; two such buffers take turns, because every thread block reads what others write anew.
 #pragma once
 #include "vector.cuh"
 
 namespace {
 
-const u32 THREADS = 256, WARPS = THREADS / 32, POINTS = 256, TOKENS = 104, CHANNELS = 64; // the most that there is room for
-
-// Sizes of a launch.
-struct Sizes {
-	u32 points, tokens, channels, tokenSteps, channelSteps, layers, outputs; // a step is 32 hidden values
-};
+const u32 POINTS = 256, TOKENS = 104, CHANNELS = 64; // the most that there is room for
+const u32 ROWS = 16, PITCH = 20;                     // so that lanes that read neighbouring rows of neighbouring values use different banks
 
 // Constants are read one part after the other, as mixer_pack.go writes them.
 struct Constants {
@@ -21,15 +19,21 @@ struct Constants {
 	}
 };
 
-// Item is the tokens of one item: channel c of token t is x[t * PITCH + c]. What is beyond the last token or channel is 0 or does not count.
-template <u32 PITCH> struct Item {
-	float x[TOKENS * PITCH];
-	float mean[TOKENS], root[TOKENS]; // of a normalisation: 1 / sqrt(variance + epsilon)
-	float gamma[CHANNELS];
+// Tile is the rows of a thread block: value k of row r is x[k * PITCH + r], and normalised n[k * PITCH + r]. What is beyond the
+// last value or row of n is 0.
+template <u32 N, u32 WARPS> struct __align__(16) Tile {
+	float x[N * PITCH], n[N * PITCH];
 	float sums[WARPS][2], points[2][POINTS];
+};
 
-	// n is the value of token t, channel c, normalised.
-	__device__ __forceinline__ float n(u32 t, u32 c) const { return (x[t * PITCH + c] - mean[t]) * root[t] * gamma[c]; }
+// Norm is how a block of layers normalises its tokens.
+struct Norm {
+	const float *gamma;
+	float epsilon;
+	__device__ __forceinline__ Norm(Constants &constants) {
+		gamma = constants.take<float>(CHANNELS);
+		epsilon = *constants.take<float>(1);
+	}
 };
 
 __device__ __forceinline__ float warp_sum(float v) {
@@ -41,119 +45,191 @@ __device__ __forceinline__ float warp_sum(float v) {
 }
 
 // Sums over a block of threads.
-template <u32 PITCH> __device__ __forceinline__ float2 block_sum(Item<PITCH> &item, float a, float b) {
+template <u32 N, u32 WARPS> __device__ __forceinline__ float2 block_sum(Tile<N, WARPS> &tile, float a, float b) {
 	u32 warp = threadIdx.x / 32;
 	a = warp_sum(a);
 	b = warp_sum(b);
 	__syncthreads(); // the sums before these have been read
 	if (threadIdx.x % 32 == 0) {
-		item.sums[warp][0] = a;
-		item.sums[warp][1] = b;
+		tile.sums[warp][0] = a;
+		tile.sums[warp][1] = b;
 	}
 	__syncthreads();
 	a = b = 0;
 	for (u32 w = 0; w < WARPS; w++) {
-		a += item.sums[w][0];
-		b += item.sums[w][1];
+		a += tile.sums[w][0];
+		b += tile.sums[w][1];
 	}
 	return make_float2(a, b);
 }
 
 // normalise_points centres the points and divides them by their mean distance from the centre.
-template <u32 PITCH> __device__ __forceinline__ void normalise_points(Item<PITCH> &item, const Sizes &s, const float2 *in, float scale) {
+template <u32 N, u32 WARPS> __device__ __forceinline__ void normalise_points(Tile<N, WARPS> &tile, const float2 *in, u32 points, float scale) {
 	u32 i = threadIdx.x;
-	bool real = i < s.points;
-	float2 p = real ? in[i] : make_float2(0, 0), centre = block_sum(item, p.x, p.y);
-	p.x -= centre.x / s.points;
-	p.y -= centre.y / s.points;
-	float distance = block_sum(item, real ? sqrtf(p.x * p.x + p.y * p.y) : 0, 0).x / s.points;
-	item.points[0][i] = p.x / distance * scale;
-	item.points[1][i] = p.y / distance * scale;
+	bool real = i < points;
+	float2 p = real ? in[i] : make_float2(0, 0), centre = block_sum(tile, p.x, p.y);
+	p.x -= centre.x / points;
+	p.y -= centre.y / points;
+	float distance = block_sum(tile, real ? sqrtf(p.x * p.x + p.y * p.y) : 0, 0).x / points;
+	if (i < POINTS) {
+		tile.points[0][i] = p.x / distance * scale;
+		tile.points[1][i] = p.y / distance * scale;
+	}
 	__syncthreads();
 }
 
-// embed makes tokens of the points: each warp expands some tokens at once, then embeds them in channels.
-template <u32 PITCH> __device__ __forceinline__ void embed(Item<PITCH> &item, const Sizes &s, Constants &constants) {
-	const int EACH = TOKENS / WARPS;
-	const float *expand = constants.take<float>((s.tokens - 1) * s.points), *bias = constants.take<float>(s.tokens - 1);
+// embed makes tokens of the points: token warp + i * WARPS in v[i], channels lane and lane + 32.
+template <u32 EACH, u32 N, u32 WARPS> __device__ __forceinline__ void embed(Tile<N, WARPS> &tile, Constants constants, const float2 *in, u32 points, u32 tokens, float (&v)[EACH][2]) {
+	normalise_points(tile, in, points, *constants.take<float>(1));
+	const float *expand = constants.take<float>((tokens - 1) * points), *bias = constants.take<float>(tokens - 1);
 	const float *wx = constants.take<float>(CHANNELS), *wy = constants.take<float>(CHANNELS), *b = constants.take<float>(CHANNELS);
 	const float *constant = constants.take<float>(CHANNELS);
-	u32 first = threadIdx.x / 32 * EACH, lane = threadIdx.x % 32;
+	u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 	float sx[EACH] = {}, sy[EACH] = {};
-	for (u32 p = lane; p < s.points; p += 32) {
-		float x = item.points[0][p], y = item.points[1][p];
+	for (u32 p = lane; p < points; p += 32) {
+		float x = tile.points[0][p], y = tile.points[1][p];
 #pragma unroll
-		for (int i = 0; i < EACH; i++) {
-			u32 t = first + i;
-			float w = t > 0 && t < s.tokens ? __ldg(expand + (t - 1) * s.points + p) : 0;
+		for (u32 i = 0; i < EACH; i++) {
+			u32 t = warp + i * WARPS;
+			float w = t > 0 && t < tokens ? __ldg(expand + (t - 1) * points + p) : 0;
 			sx[i] += w * x;
 			sy[i] += w * y;
 		}
 	}
 #pragma unroll
-	for (int i = 0; i < EACH; i++) {
-		u32 t = first + i;
-		float x = warp_sum(sx[i]), y = warp_sum(sy[i]), shift = t > 0 && t < s.tokens ? bias[t - 1] : 0;
-		for (u32 c = lane; c < CHANNELS; c += 32) {
-			float v = wx[c] * (x + shift) + wy[c] * (y + shift) + b[c];
-			item.x[t * PITCH + c] = t == 0 ? constant[c] : t < s.tokens ? v : 0;
+	for (u32 i = 0; i < EACH; i++) {
+		u32 t = warp + i * WARPS;
+		float x = warp_sum(sx[i]), y = warp_sum(sy[i]), shift = t > 0 && t < tokens ? bias[t - 1] : 0;
+#pragma unroll
+		for (u32 h = 0; h < 2; h++) {
+			u32 c = lane + h * 32;
+			v[i][h] = t == 0 ? constant[c] : t < tokens ? wx[c] * (x + shift) + wy[c] * (y + shift) + b[c] : 0;
 		}
 	}
 }
 
-// measure finds mean and root of every token. It waits for all writes before, and for itself.
-template <u32 PITCH> __device__ __forceinline__ void measure(Item<PITCH> &item, const Sizes &s, const float *gamma, float epsilon) {
-	const int EACH = TOKENS / WARPS;
-	u32 first = threadIdx.x / 32 * EACH, lane = threadIdx.x % 32;
-	float v[EACH][2], sum[EACH];
-	if (threadIdx.x < CHANNELS) {
-		item.gamma[threadIdx.x] = gamma[threadIdx.x];
-	}
-	__syncthreads();
+// fetch reads tokens from memory: token first + warp + i * WARPS in v[i].
+template <u32 WARPS, u32 EACH> __device__ __forceinline__ void fetch(const float *from, u32 first, u32 tokens, u32 channels, float (&v)[EACH][2]) {
+	u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
-	for (int i = 0; i < EACH; i++) {
-		v[i][0] = item.x[(first + i) * PITCH + lane];
-		v[i][1] = item.x[(first + i) * PITCH + lane + 32];
+	for (u32 i = 0; i < EACH; i++) {
+		u32 t = first + warp + i * WARPS;
+#pragma unroll
+		for (u32 h = 0; h < 2; h++) {
+			u32 c = lane + h * 32;
+			v[i][h] = t < tokens && c < channels ? from[t * CHANNELS + c] : 0;
+		}
+	}
+}
+
+// fill normalises tokens over their channels and puts them into the tile, or those of their channels that are rows of it.
+template <bool TURNED, u32 EACH, u32 N, u32 WARPS> __device__ __forceinline__ void fill(Tile<N, WARPS> &tile, const Norm &norm, u32 row, u32 tokens, u32 channels, const float (&v)[EACH][2]) {
+	u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	float sum[EACH], mean[EACH];
+#pragma unroll
+	for (u32 i = 0; i < EACH; i++) {
 		sum[i] = v[i][0] + v[i][1]; // nothing is 0
 	}
 #pragma unroll
 	for (int bits = 16; bits; bits /= 2) {
 #pragma unroll
-		for (int i = 0; i < EACH; i++) {
+		for (u32 i = 0; i < EACH; i++) {
 			sum[i] += __shfl_xor_sync(0xffffffff, sum[i], bits);
 		}
 	}
 #pragma unroll
-	for (int i = 0; i < EACH; i++) {
-		float mean = sum[i] / s.channels;
-		item.mean[first + i] = mean;
-		float p = lane < s.channels ? v[i][0] - mean : 0, q = lane + 32 < s.channels ? v[i][1] - mean : 0;
+	for (u32 i = 0; i < EACH; i++) {
+		mean[i] = sum[i] / channels;
+		float p = lane < channels ? v[i][0] - mean[i] : 0, q = lane + 32 < channels ? v[i][1] - mean[i] : 0;
 		sum[i] = p * p + q * q;
 	}
 #pragma unroll
 	for (int bits = 16; bits; bits /= 2) {
 #pragma unroll
-		for (int i = 0; i < EACH; i++) {
+		for (u32 i = 0; i < EACH; i++) {
 			sum[i] += __shfl_xor_sync(0xffffffff, sum[i], bits);
 		}
 	}
+	const float gamma[2] = {__ldg(norm.gamma + lane), __ldg(norm.gamma + lane + 32)}; // 0 beyond the last channel
 #pragma unroll
-	for (int i = 0; i < EACH; i++) {
-		item.root[first + i] = first + i < s.tokens ? 1 / sqrtf(sum[i] / s.channels + epsilon) : 0;
+	for (u32 i = 0; i < EACH; i++) {
+		u32 t = warp + i * WARPS;
+		float root = 1 / sqrtf(sum[i] / channels + norm.epsilon);
+#pragma unroll
+		for (u32 h = 0; h < 2; h++) {
+			u32 c = lane + h * 32;
+			float n = (TURNED ? t : row + t) < tokens ? (v[i][h] - mean[i]) * root * gamma[h] : 0;
+			if (TURNED ? t < N && c >= row && c < row + ROWS : t < ROWS) {
+				u32 at = TURNED ? t * PITCH + c - row : c * PITCH + t;
+				tile.x[at] = v[i][h];
+				tile.n[at] = n;
+			}
+		}
 	}
 	__syncthreads();
 }
 
-// score computes the head of the first token.
-template <u32 PITCH> __device__ __forceinline__ void score(const Item<PITCH> &item, const Sizes &s, Constants &constants, float *y) {
-	const float *w = constants.take<float>(s.channels * s.outputs), *bias = constants.take<float>(s.outputs);
+// keep writes the tile to memory. It waits for all that was added to it.
+template <bool TURNED, u32 N, u32 WARPS> __device__ __forceinline__ void keep(const Tile<N, WARPS> &tile, float *to, u32 row, u32 tokens, u32 channels) {
 	__syncthreads();
-	for (u32 o = threadIdx.x; o < s.outputs; o += THREADS) {
+	for (u32 i = threadIdx.x; i < N * ROWS; i += WARPS * 32) {
+		u32 k = TURNED ? i / ROWS : i % N, r = TURNED ? i % ROWS : i / N;
+		u32 t = TURNED ? k : row + r, c = TURNED ? row + r : k;
+		if (t < tokens && c < channels) {
+			to[t * CHANNELS + c] = tile.x[k * PITCH + r];
+		}
+	}
+}
+
+// score computes the head of the first token, which is row 0.
+template <u32 N, u32 WARPS> __device__ __forceinline__ void score(const Tile<N, WARPS> &tile, Constants constants, u32 channels, u32 outputs, float *y) {
+	const float *w = constants.take<float>(channels * outputs), *bias = constants.take<float>(outputs);
+	__syncthreads();
+	for (u32 o = threadIdx.x; o < outputs; o += WARPS * 32) {
 		float sum = bias[o];
-		for (u32 c = 0; c < s.channels; c++) {
-			sum += __ldg(w + c * s.outputs + o) * item.x[c];
+#pragma unroll 8
+		for (u32 c = 0; c < channels; c++) {
+			sum += __ldg(w + c * outputs + o) * tile.x[c * PITCH];
 		}
 		y[o] = 1 / (1 + expf(-sum));
+	}
+}
+
+const u32 TOKEN_WARPS = 12, CHANNEL_WARPS = 8; // of a thread block
+
+// Across tokens. Without `from`, the tokens are made of the points, with the constants at `start`. Results beyond `results` are not wanted.
+template <typename MIX> __device__ __forceinline__ void across_tokens(MIX mix, u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
+	const u32 EACH = (TOKENS + TOKEN_WARPS - 1) / TOKEN_WARPS;
+	__shared__ Tile<TOKENS, TOKEN_WARPS> tile;
+	Constants constants = {at<const unsigned char>(all)};
+	u32 row = blockIdx.x * ROWS, item = blockIdx.y;
+	Norm norm(constants);
+	float v[EACH][2];
+	if (from) {
+		fetch<TOKEN_WARPS>(at<const float>(from) + item * (TOKENS * CHANNELS), 0, tokens, channels, v);
+	} else {
+		embed(tile, Constants{at<const unsigned char>(start)}, at<const float2>(x) + item * points, points, tokens, v);
+	}
+	fill<true>(tile, norm, row, tokens, channels, v);
+	mix(tile, constants, tokens, steps, results);
+	keep<true>(tile, at<float>(to) + item * (TOKENS * CHANNELS), row, results < tokens ? results : tokens, channels);
+}
+
+// Across channels. Without `to`, the scores of the first token are wanted instead.
+template <typename MIX> __device__ __forceinline__ void across_channels(MIX mix, u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
+	const u32 EACH = ROWS / CHANNEL_WARPS;
+	__shared__ Tile<CHANNELS, CHANNEL_WARPS> tile;
+	Constants constants = {at<const unsigned char>(all)};
+	u32 row = blockIdx.x * ROWS, item = blockIdx.y;
+	Norm norm(constants);
+	float v[EACH][2];
+	fetch<CHANNEL_WARPS>(at<const float>(from) + item * (TOKENS * CHANNELS), row, tokens, channels, v);
+	fill<false>(tile, norm, row, tokens, channels, v);
+	mix(tile, constants, channels, steps, CHANNELS);
+	if (to) {
+		keep<false>(tile, at<float>(to) + item * (TOKENS * CHANNELS), row, tokens, channels);
+	} else {
+		score(tile, Constants{at<const unsigned char>(head)}, channels, outputs, at<float>(y) + item * outputs);
 	}
 }
 

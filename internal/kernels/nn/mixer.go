@@ -1,6 +1,10 @@
 package nn
 
-import "facetrack/internal/cuda"
+import (
+	"math"
+
+	"facetrack/internal/cuda"
+)
 
 // Mixer is the sizes of a network that mixes tokens and channels by turns: from points, two coordinates each, to scores. Points are centred,
 // divided by their mean distance from the centre and scaled, then expanded to tokens and embedded in channels, behind one token that is
@@ -82,24 +86,51 @@ func (d MixerDense) is(outputs, inputs int) bool {
 	return len(d.Bias) == outputs && len(d.W) == outputs*inputs
 }
 
-// Mixer queues a whole mixer: y = scores of the points x, both float32, one item after the other. Constants is the address, a multiple of 16,
-// of what PackMixer made.
-func (s *Set) Mixer(stream *cuda.Stream, p Precision, m Mixer, x, y, constants uint64, batch int) error {
+// MixerScratch is how many float32 values of memory the launches of Mixer share for each item.
+const MixerScratch = 2 * mixerTokens * mixerChannels
+
+// MixerAt are addresses: the points and the scores of item 0, both float32, one item after the other, what PackMixer made, and memory for
+// MixerScratch values of each item. The last two are multiples of 16.
+type MixerAt struct{ X, Y, Constants, Scratch uint64 }
+
+// Mixer queues a whole mixer: one launch for every block of layers.
+func (s *Set) Mixer(stream *cuda.Stream, p Precision, m Mixer, at MixerAt, batch int) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	if batch < 1 || batch > mostIndex/(2*max(m.Points, m.Outputs)) {
+	if batch < 1 || batch > math.MaxUint16 || batch > mostIndex/max(2*m.Points, m.Outputs) {
 		return shapeError("a mixer for a batch of %d", batch)
 	}
-	if x%8 != 0 || y%4 != 0 || constants%16 != 0 {
+	if at.X%8 != 0 || at.Y%4 != 0 || at.Constants%16 != 0 || at.Scratch%16 != 0 {
 		return ErrAlign
 	}
-	return s.launch(stream, "mixer_"+p.String(), cuda.Dim{X: batch}, cuda.Dim{X: mixerThreads}, 0, x, y, constants,
-		uint32(m.Points), uint32(m.Tokens), uint32(m.Channels), uint32(mixerSteps(m.TokenHidden)), uint32(mixerSteps(m.ChannelHidden)),
-		uint32(m.Layers), uint32(m.Outputs))
+	blocks, head := m.layout(p)
+	turns := [2]uint64{at.Scratch, at.Scratch + uint64(batch)*MixerScratch/2*4}
+	from := uint64(0) // the first launch makes tokens of the points
+	for layer := range m.Layers {
+		tokens, rows, results := m.Tokens, (m.Tokens+mixerRows-1)/mixerRows, mixerTokens
+		to := turns[1]
+		if layer+1 == m.Layers { // of which only the first token counts
+			tokens, rows, results, to = 1, 1, 8, 0
+		}
+		grid := cuda.Dim{X: (m.Channels + mixerRows - 1) / mixerRows, Y: batch}
+		err := s.launch(stream, "mixer_tokens_"+p.String(), grid, cuda.Dim{X: 384}, 0, at.X, at.Constants, from, turns[0], at.Constants+blocks[2*layer],
+			uint32(m.Points), uint32(m.Tokens), uint32(m.Channels), uint32(mixerSteps(m.TokenHidden)), uint32(results))
+		if err != nil {
+			return err
+		}
+		err = s.launch(stream, "mixer_channels_"+p.String(), cuda.Dim{X: rows, Y: batch}, cuda.Dim{X: 256}, 0, turns[0], to, at.Y, at.Constants+blocks[2*layer+1],
+			at.Constants+head, uint32(tokens), uint32(m.Channels), uint32(mixerSteps(m.ChannelHidden)), uint32(m.Outputs))
+		if err != nil {
+			return err
+		}
+		from = turns[1]
+	}
+	return nil
 }
 
-const mixerThreads = 256
+// mixerRows is how many rows a thread block takes.
+const mixerRows = 16
 
 // mixerSteps is how many times a kernel takes 32 hidden values.
 func mixerSteps(hidden int) int { return (hidden + 31) / 32 }

@@ -3,93 +3,82 @@
 
 namespace {
 
-const u32 PITCH = 65; // so that neighbouring tokens of a channel lie in different banks
-const u32 STEP = 32, ROWS = 128;
-
-__device__ __forceinline__ void add(float4 &sum, float v, float4 w) {
-	sum.x += v * w.x;
-	sum.y += v * w.y;
-	sum.z += v * w.z;
-	sum.w += v * w.w;
-}
-
-// x += out(relu(in(n))), n of N values, as in mixer_f16.cu. A thread has one row, of which it computes a part of each step's hidden values and
-// a part of all results; as many warps as there are rows share the rows, and LANES threads side by side are rows.
-template <bool TURNED, u32 N, u32 LANES> __device__ __forceinline__ void block(Item<PITCH> &item, float (&hidden)[STEP][ROWS], const Sizes &s, Constants &constants, u32 steps) {
-	const u32 PARTS = THREADS / LANES, RESULTS = (N + 15) / 16 * 16 / PARTS, HIDDEN = STEP / PARTS;
-	const float *gamma = constants.take<float>(CHANNELS);
-	float epsilon = *constants.take<float>(1);
-	const float4 *hiddenBias = constants.take<float4>(steps * STEP / 4), *bias = constants.take<float4>(RESULTS * PARTS / 4);
-	const float4 *in = constants.take<float4>(N * steps * STEP / 4), *out = constants.take<float4>(steps * STEP * RESULTS * PARTS / 4);
-	measure(item, s, gamma, epsilon);
-
-	u32 row = threadIdx.x % LANES, part = threadIdx.x / LANES, count = TURNED ? s.tokens : s.channels;
-	bool real = row < (TURNED ? s.channels : s.tokens);
-	u32 safe = real ? row : 0;
-	float4 d[RESULTS / 4];
+// The rows of one value, from which 16 sums take v times w.
+__device__ __forceinline__ void add(float (&sums)[ROWS], float w, const float *rows) {
 #pragma unroll
-	for (u32 m = 0; m < RESULTS / 4; m++) {
-		d[m] = __ldg(bias + part * (RESULTS / 4) + m);
-	}
-	for (u32 step = 0; step < steps; step++) {
-		float4 h[HIDDEN / 4];
-#pragma unroll
-		for (u32 j = 0; j < HIDDEN / 4; j++) {
-			h[j] = __ldg(hiddenBias + (step * STEP + part * HIDDEN) / 4 + j);
-		}
-		const float4 *w = in + (step * STEP + part * HIDDEN) / 4;
-		for (u32 k = 0; k < count; k++, w += steps * STEP / 4) {
-			float v = TURNED ? item.n(k, safe) : item.n(safe, k);
-#pragma unroll
-			for (u32 j = 0; j < HIDDEN / 4; j++) {
-				add(h[j], v, __ldg(w + j));
-			}
-		}
-		__syncthreads(); // the hidden values of the step before have been read
-#pragma unroll
-		for (u32 j = 0; j < HIDDEN / 4; j++) {
-			const float sums[4] = {h[j].x, h[j].y, h[j].z, h[j].w};
-#pragma unroll
-			for (int i = 0; i < 4; i++) {
-				hidden[part * HIDDEN + j * 4 + i][row] = sums[i] < 0 ? 0 : sums[i];
-			}
-		}
-		__syncthreads();
-		w = out + (step * STEP * PARTS + part) * (RESULTS / 4);
-		for (u32 k = 0; k < STEP; k++, w += PARTS * (RESULTS / 4)) {
-			float v = hidden[k][row];
-#pragma unroll
-			for (u32 m = 0; m < RESULTS / 4; m++) {
-				add(d[m], v, __ldg(w + m));
-			}
-		}
-	}
-#pragma unroll // all have read their values of x before the last barrier
-	for (u32 m = 0; m < RESULTS / 4; m++) {
-		const float sums[4] = {d[m].x, d[m].y, d[m].z, d[m].w};
-#pragma unroll
-		for (int i = 0; i < 4; i++) {
-			u32 c = part * RESULTS + m * 4 + i;
-			if (real && c < count) {
-				item.x[TURNED ? c * PITCH + row : row * PITCH + c] += sums[i];
-			}
-		}
+	for (u32 r = 0; r < ROWS; r += 4) {
+		float4 v = *reinterpret_cast<const float4 *>(rows + r);
+		sums[r] += w * v.x;
+		sums[r + 1] += w * v.y;
+		sums[r + 2] += w * v.z;
+		sums[r + 3] += w * v.w;
 	}
 }
+
+// x += out(relu(in(n))), as in mixer_f16.cu. A thread makes one hidden value of all rows, then, of as many hidden values as there are threads,
+// its part of one result of all rows.
+struct Mix {
+	template <u32 N, u32 WARPS> __device__ __forceinline__ void operator()(Tile<N, WARPS> &tile, Constants &constants, u32 count, u32 steps, u32 results) {
+		const u32 THREADS = WARPS * 32, COLUMNS = (N + 15) / 16 * 16, PARTS = THREADS / COLUMNS;
+		__shared__ float4 shared[THREADS * ROWS / 4];
+		float *hidden = &shared[0].x;
+		u32 width = steps * 32;
+		const float *hiddenBias = constants.take<float>(width), *bias = constants.take<float>(COLUMNS);
+		const float *in = constants.take<float>(N * width), *out = constants.take<float>(width * COLUMNS);
+		u32 column = threadIdx.x % COLUMNS, part = threadIdx.x / COLUMNS;
+		bool busy = part < PARTS && column < count && column < results;
+		float sums[ROWS];
+#pragma unroll
+		for (u32 r = 0; r < ROWS; r++) {
+			sums[r] = busy && part == 0 ? __ldg(bias + column) : 0;
+		}
+		for (u32 first = 0; first < width; first += THREADS) {
+			u32 j = first + threadIdx.x;
+			float h[ROWS] = {};
+			if (j < width) {
+#pragma unroll
+				for (u32 r = 0; r < ROWS; r++) {
+					h[r] = __ldg(hiddenBias + j);
+				}
+#pragma unroll 8
+				for (u32 k = 0; k < count; k++) {
+					add(h, __ldg(in + k * width + j), tile.n + k * PITCH);
+				}
+			}
+			__syncthreads(); // the hidden values before these have been read
+#pragma unroll
+			for (u32 r = 0; r < ROWS; r++) {
+				hidden[threadIdx.x * ROWS + r] = h[r] < 0 ? 0 : h[r];
+			}
+			__syncthreads();
+			u32 end = width - first < THREADS ? width - first : THREADS;
+			if (busy) {
+#pragma unroll 8
+				for (u32 k = part; k < end; k += PARTS) {
+					add(sums, __ldg(out + (first + k) * COLUMNS + column), hidden + k * ROWS);
+				}
+			}
+		}
+		for (u32 round = 0; round < PARTS; round++) {
+			__syncthreads();
+			if (busy && part == round) {
+#pragma unroll
+				for (u32 r = 0; r < ROWS; r++) {
+					tile.x[column * PITCH + r] += sums[r];
+				}
+			}
+		}
+	}
+};
 
 } // namespace
 
-extern "C" __global__ void __launch_bounds__(256, 1) mixer_f32(u64 x, u64 y, u64 all, u32 points, u32 tokens, u32 channels, u32 tokenSteps, u32 channelSteps, u32 layers, u32 outputs) {
-	__shared__ Item<PITCH> item;
-	__shared__ float hidden[STEP][ROWS];
-	Sizes s = {points, tokens, channels, tokenSteps, channelSteps, layers, outputs};
-	Constants constants = {at<const unsigned char>(all)};
-	normalise_points(item, s, at<const float2>(x) + blockIdx.x * points, *constants.take<float>(1));
-	embed(item, s, constants);
-	for (u32 layer = 0; layer < layers; layer++) {
-		block<true, TOKENS, CHANNELS>(item, hidden, s, constants, tokenSteps);
-		block<false, CHANNELS, ROWS>(item, hidden, s, constants, channelSteps);
-	}
-	score(item, s, constants, at<float>(y) + blockIdx.x * outputs);
+extern "C" __global__ void __launch_bounds__(384, 1) mixer_tokens_f32(u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
+	across_tokens(Mix(), x, start, from, to, all, points, tokens, channels, steps, results);
 }
-EMULATED(mixer_f32);
+EMULATED(mixer_tokens_f32);
+
+extern "C" __global__ void __launch_bounds__(256, 2) mixer_channels_f32(u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
+	across_channels(Mix(), from, to, y, all, head, tokens, channels, steps, outputs);
+}
+EMULATED(mixer_channels_f32);

@@ -48,18 +48,39 @@ func (b MixerBlock) pack(out []byte, p Precision, hidden, most int) []byte {
 		}
 		return out
 	}
-	out = appendPart(out, b.Out.Bias, mixerRows(most))
+	out = appendPart(out, b.Out.Bias, mixerColumns(most))
 	for k := range most {
 		out = appendPadded(out, turned(b.In, k), 32*steps)
 	}
 	for h := range 32 * steps {
-		out = appendPadded(out, turned(b.Out, h), mixerRows(most))
+		out = appendPadded(out, turned(b.Out, h), mixerColumns(most))
 	}
 	return out
 }
 
-// mixerRows is how many outputs the float32 kernel's threads share out, in whole groups of four.
-func mixerRows(most int) int { return (most + 15) / 16 * 16 }
+// mixerColumns is how many results the float32 kernel's threads share out.
+func mixerColumns(most int) int { return (most + 15) / 16 * 16 }
+
+// layout tells where in what PackMixer makes each block of layers begins, and where the head does.
+func (m Mixer) layout(p Precision) (blocks []uint64, head uint64) {
+	floats := func(n int) uint64 { return uint64(4*n+15) / 16 * 16 }
+	head = floats(1) + floats((m.Tokens-1)*m.Points) + floats(m.Tokens-1) + 4*floats(mixerChannels)
+	block := func(hidden, most int) {
+		blocks = append(blocks, head)
+		width := 32 * mixerSteps(hidden)
+		head += floats(mixerChannels) + floats(1) + floats(width)
+		if p == F16 {
+			head += floats(most) + floats(width*most)
+		} else {
+			head += floats(mixerColumns(most)) + floats(width*most) + floats(width*mixerColumns(most))
+		}
+	}
+	for range m.Layers {
+		block(m.TokenHidden, mixerTokens)
+		block(m.ChannelHidden, mixerChannels)
+	}
+	return blocks, head
+}
 
 // fragments appends 8 × 8 weights for each of four multiplications, as a warp's lanes take them: lane l has the inputs l%4*2, +1 of output l/4,
 // behind the first ones that first gives for number j.

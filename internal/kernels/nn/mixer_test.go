@@ -1,9 +1,11 @@
 package nn
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -18,15 +20,48 @@ func (r *rig) mix(p Precision, w MixerWeights, points []float32) []float32 {
 	batch := len(points) / (2 * m.Points)
 	x, at := r.take(4*len(points), 8), r.take(len(constants), 0)
 	y := r.take(4*batch*m.Outputs+4, 4)
+	scratch := r.take(4*batch*MixerScratch+4, 0)
 	r.upload(x, encode(F32, points))
 	r.upload(at, constants)
 	r.upload(y, encode(F32, append(make([]float32, batch*m.Outputs), 7)))
-	r.must(r.set.Mixer(r.stream, p, m, x, y, at, batch))
+	r.upload(scratch, bytes.Repeat([]byte{0xff}, 4*batch*MixerScratch+4)) // nothing that is not written before is ever used: these are no numbers
+	r.must(r.set.Mixer(r.stream, p, m, MixerAt{x, y, at, scratch}, batch))
+	if behind := r.download(scratch+uint64(4*batch*MixerScratch), 4); !bytes.Equal(behind, []byte{0xff, 0xff, 0xff, 0xff}) {
+		r.Errorf("%v: what lies behind the memory that launches share became %v", m, behind)
+	}
 	scores := decode(F32, r.download(y, 4*batch*m.Outputs+4))
 	if behind := scores[batch*m.Outputs]; behind != 7 {
 		r.Errorf("%v: what lies behind the scores became %v", m, behind)
 	}
 	return scores[:batch*m.Outputs]
+}
+
+// The launches find every part where it was packed.
+func TestMixerLayout(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 18))
+	for range 20 {
+		m := Mixer{2 + rnd.IntN(mixerPoints-2), 2 + rnd.IntN(mixerTokens-2), 1 + rnd.IntN(mixerChannels), 1 + rnd.IntN(200), 1 + rnd.IntN(200), 1 + rnd.IntN(3), 1 + rnd.IntN(60)}
+		w := randomMixer(rnd, m)
+		for p := range mixerBound {
+			packed, err := PackMixer(Precision(p), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks, head := m.layout(Precision(p))
+			for i, at := range blocks {
+				b := []MixerBlock{w.Layers[i/2].Tokens, w.Layers[i/2].Channels}[i%2]
+				if got := decode(F32, packed[at:][:4*m.Channels]); !slices.Equal(got, b.Gamma) {
+					t.Fatalf("%+v: block %d is not at %d", m, i, at)
+				}
+			}
+			if got := decode(F32, packed[len(packed)-4*((m.Outputs+3)/4*4):][:4*m.Outputs]); !slices.Equal(got, w.Head.Bias) {
+				t.Fatalf("%+v: the head ends elsewhere", m)
+			}
+			if size := (4*m.Channels*m.Outputs+15)/16*16 + (4*m.Outputs+15)/16*16; len(packed) != int(head)+size {
+				t.Fatalf("%+v: the head is not at %d", m, head)
+			}
+		}
+	}
 }
 
 // mixerBound is how far a score may be from the twin's.
@@ -88,7 +123,7 @@ func TestMixersThatNoKernelTakes(t *testing.T) {
 		if _, err := PackMixer(F16, randomMixer(rnd, m)); !errors.Is(err, ErrShape) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := r.set.Mixer(r.stream, F16, m, 0, 0, 0, 1); !errors.Is(err, ErrShape) {
+		if err := r.set.Mixer(r.stream, F16, m, MixerAt{}, 1); !errors.Is(err, ErrShape) {
 			t.Errorf("launch with %s: %v", name, err)
 		}
 	}
@@ -108,12 +143,12 @@ func TestMixersThatNoKernelTakes(t *testing.T) {
 		}
 	}
 	for _, batch := range []int{0, -1, 1 << 40} {
-		if err := r.set.Mixer(r.stream, F32, good, 0, 0, 0, batch); !errors.Is(err, ErrShape) {
+		if err := r.set.Mixer(r.stream, F32, good, MixerAt{}, batch); !errors.Is(err, ErrShape) {
 			t.Errorf("a batch of %d: %v", batch, err)
 		}
 	}
-	for i, at := range [][3]uint64{{4, 0, 0}, {0, 2, 0}, {0, 0, 8}} {
-		if err := r.set.Mixer(r.stream, F32, good, at[0], at[1], at[2], 1); !errors.Is(err, ErrAlign) {
+	for i, at := range []MixerAt{{X: 4}, {Y: 2}, {Constants: 8}, {Scratch: 8}} {
+		if err := r.set.Mixer(r.stream, F32, good, at, 1); !errors.Is(err, ErrAlign) {
 			t.Errorf("address %d: %v", i, err)
 		}
 	}
