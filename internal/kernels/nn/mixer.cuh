@@ -26,13 +26,14 @@ template <u32 N, u32 WARPS> struct __align__(16) Tile {
 	float sums[WARPS][2], points[2][POINTS];
 };
 
-// Norm is how a block of layers normalises its tokens.
+// Norm is how a block of layers normalises its tokens, for the channels lane and lane + 32. Beyond the last channel gamma is 0.
 struct Norm {
-	const float *gamma;
-	float epsilon;
-	__device__ __forceinline__ Norm(Constants &constants) {
-		gamma = constants.take<float>(CHANNELS);
-		epsilon = *constants.take<float>(1);
+	float gamma[2], epsilon;
+	__device__ __forceinline__ explicit Norm(Constants &constants) {
+		const float *all = constants.take<float>(CHANNELS);
+		gamma[0] = __ldg(all + threadIdx.x % 32);
+		gamma[1] = __ldg(all + threadIdx.x % 32 + 32);
+		epsilon = __ldg(constants.take<float>(1));
 	}
 };
 
@@ -150,7 +151,6 @@ template <bool TURNED, u32 EACH, u32 N, u32 WARPS> __device__ __forceinline__ vo
 			sum[i] += __shfl_xor_sync(0xffffffff, sum[i], bits);
 		}
 	}
-	const float gamma[2] = {__ldg(norm.gamma + lane), __ldg(norm.gamma + lane + 32)}; // 0 beyond the last channel
 #pragma unroll
 	for (u32 i = 0; i < EACH; i++) {
 		u32 t = warp + i * WARPS;
@@ -158,7 +158,7 @@ template <bool TURNED, u32 EACH, u32 N, u32 WARPS> __device__ __forceinline__ vo
 #pragma unroll
 		for (u32 h = 0; h < 2; h++) {
 			u32 c = lane + h * 32;
-			float n = (TURNED ? t : row + t) < tokens ? (v[i][h] - mean[i]) * root * gamma[h] : 0;
+			float n = (TURNED ? t : row + t) < tokens ? (v[i][h] - mean[i]) * root * norm.gamma[h] : 0;
 			if (TURNED ? t < N && c >= row && c < row + ROWS : t < ROWS) {
 				u32 at = TURNED ? t * PITCH + c - row : c * PITCH + t;
 				tile.x[at] = v[i][h];
@@ -181,29 +181,44 @@ template <bool TURNED, u32 N, u32 WARPS> __device__ __forceinline__ void keep(co
 	}
 }
 
-// score computes the head of the first token, which is row 0.
+// score computes the head of the first token, which is row 0: four threads share an output.
 template <u32 N, u32 WARPS> __device__ __forceinline__ void score(const Tile<N, WARPS> &tile, Constants constants, u32 channels, u32 outputs, float *y) {
+	const u32 SHARE = 4, EACH = CHANNELS / SHARE, AT_ONCE = WARPS * 32 / SHARE;
 	const float *w = constants.take<float>(channels * outputs), *bias = constants.take<float>(outputs);
+	u32 part = threadIdx.x % SHARE;
 	__syncthreads();
-	for (u32 o = threadIdx.x; o < outputs; o += WARPS * 32) {
-		float sum = bias[o];
-#pragma unroll 8
-		for (u32 c = 0; c < channels; c++) {
-			sum += __ldg(w + c * outputs + o) * tile.x[c * PITCH];
+	for (u32 first = 0; first < outputs; first += AT_ONCE) {
+		u32 o = first + threadIdx.x / SHARE;
+		bool real = o < outputs;
+		float weights[EACH], sum = 0;
+#pragma unroll
+		for (u32 i = 0; i < EACH; i++) {
+			u32 c = part * EACH + i;
+			weights[i] = real && c < channels ? __ldg(w + c * outputs + o) : 0;
 		}
-		y[o] = 1 / (1 + expf(-sum));
+#pragma unroll
+		for (u32 i = 0; i < EACH; i++) {
+			sum += weights[i] * tile.x[(part * EACH + i) * PITCH];
+		}
+		sum += __shfl_xor_sync(0xffffffff, sum, 1);
+		sum += __shfl_xor_sync(0xffffffff, sum, 2);
+		if (real && part == 0) {
+			y[o] = 1 / (1 + expf(-sum - bias[o]));
+		}
 	}
 }
 
 const u32 TOKEN_WARPS = 12, CHANNEL_WARPS = 8; // of a thread block
 
 // Across tokens. Without `from`, the tokens are made of the points, with the constants at `start`. Results beyond `results` are not wanted.
-template <typename MIX> __device__ __forceinline__ void across_tokens(MIX mix, u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
+template <template <u32, u32> class MIX>
+__device__ __forceinline__ void across_tokens(u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
 	const u32 EACH = (TOKENS + TOKEN_WARPS - 1) / TOKEN_WARPS;
 	__shared__ Tile<TOKENS, TOKEN_WARPS> tile;
 	Constants constants = {at<const unsigned char>(all)};
 	u32 row = blockIdx.x * ROWS, item = blockIdx.y;
 	Norm norm(constants);
+	MIX<TOKENS, TOKEN_WARPS> mix(constants, steps);
 	float v[EACH][2];
 	if (from) {
 		fetch<TOKEN_WARPS>(at<const float>(from) + item * (TOKENS * CHANNELS), 0, tokens, channels, v);
@@ -211,21 +226,23 @@ template <typename MIX> __device__ __forceinline__ void across_tokens(MIX mix, u
 		embed(tile, Constants{at<const unsigned char>(start)}, at<const float2>(x) + item * points, points, tokens, v);
 	}
 	fill<true>(tile, norm, row, tokens, channels, v);
-	mix(tile, constants, tokens, steps, results);
+	mix.add(tile, tokens, results);
 	keep<true>(tile, at<float>(to) + item * (TOKENS * CHANNELS), row, results < tokens ? results : tokens, channels);
 }
 
 // Across channels. Without `to`, the scores of the first token are wanted instead.
-template <typename MIX> __device__ __forceinline__ void across_channels(MIX mix, u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
+template <template <u32, u32> class MIX>
+__device__ __forceinline__ void across_channels(u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
 	const u32 EACH = ROWS / CHANNEL_WARPS;
 	__shared__ Tile<CHANNELS, CHANNEL_WARPS> tile;
 	Constants constants = {at<const unsigned char>(all)};
 	u32 row = blockIdx.x * ROWS, item = blockIdx.y;
 	Norm norm(constants);
+	MIX<CHANNELS, CHANNEL_WARPS> mix(constants, steps);
 	float v[EACH][2];
 	fetch<CHANNEL_WARPS>(at<const float>(from) + item * (TOKENS * CHANNELS), row, tokens, channels, v);
 	fill<false>(tile, norm, row, tokens, channels, v);
-	mix(tile, constants, channels, steps, CHANNELS);
+	mix.add(tile, channels, CHANNELS);
 	if (to) {
 		keep<false>(tile, at<float>(to) + item * (TOKENS * CHANNELS), row, tokens, channels);
 	} else {

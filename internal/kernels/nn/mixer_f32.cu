@@ -4,7 +4,7 @@
 namespace {
 
 // The rows of one value, from which 16 sums take v times w.
-__device__ __forceinline__ void add(float (&sums)[ROWS], float w, const float *rows) {
+__device__ __forceinline__ void add_rows(float (&sums)[ROWS], float w, const float *rows) {
 #pragma unroll
 	for (u32 r = 0; r < ROWS; r += 4) {
 		float4 v = *reinterpret_cast<const float4 *>(rows + r);
@@ -17,14 +17,19 @@ __device__ __forceinline__ void add(float (&sums)[ROWS], float w, const float *r
 
 // x += out(relu(in(n))), as in mixer_f16.cu. A thread makes one hidden value of all rows, then, of as many hidden values as there are threads,
 // its part of one result of all rows.
-struct Mix {
-	template <u32 N, u32 WARPS> __device__ __forceinline__ void operator()(Tile<N, WARPS> &tile, Constants &constants, u32 count, u32 steps, u32 results) {
-		const u32 THREADS = WARPS * 32, COLUMNS = (N + 15) / 16 * 16, PARTS = THREADS / COLUMNS;
+template <u32 N, u32 WARPS> struct Mix {
+	static const u32 THREADS = WARPS * 32, COLUMNS = (N + 15) / 16 * 16, PARTS = THREADS / COLUMNS;
+	u32 width;
+	const float *hiddenBias, *bias, *in, *out;
+
+	__device__ __forceinline__ Mix(Constants &constants, u32 steps) : width(steps * 32) {
+		hiddenBias = constants.take<float>(width), bias = constants.take<float>(COLUMNS);
+		in = constants.take<float>(N * width), out = constants.take<float>(width * COLUMNS);
+	}
+
+	__device__ __forceinline__ void add(Tile<N, WARPS> &tile, u32 count, u32 results) {
 		__shared__ float4 shared[THREADS * ROWS / 4];
 		float *hidden = &shared[0].x;
-		u32 width = steps * 32;
-		const float *hiddenBias = constants.take<float>(width), *bias = constants.take<float>(COLUMNS);
-		const float *in = constants.take<float>(N * width), *out = constants.take<float>(width * COLUMNS);
 		u32 column = threadIdx.x % COLUMNS, part = threadIdx.x / COLUMNS;
 		bool busy = part < PARTS && column < count && column < results;
 		float sums[ROWS];
@@ -42,7 +47,7 @@ struct Mix {
 				}
 #pragma unroll 8
 				for (u32 k = 0; k < count; k++) {
-					add(h, __ldg(in + k * width + j), tile.n + k * PITCH);
+					add_rows(h, __ldg(in + k * width + j), tile.n + k * PITCH);
 				}
 			}
 			__syncthreads(); // the hidden values before these have been read
@@ -55,7 +60,7 @@ struct Mix {
 			if (busy) {
 #pragma unroll 8
 				for (u32 k = part; k < end; k += PARTS) {
-					add(sums, __ldg(out + (first + k) * COLUMNS + column), hidden + k * ROWS);
+					add_rows(sums, __ldg(out + (first + k) * COLUMNS + column), hidden + k * ROWS);
 				}
 			}
 		}
@@ -74,11 +79,11 @@ struct Mix {
 } // namespace
 
 extern "C" __global__ void __launch_bounds__(384, 1) mixer_tokens_f32(u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
-	across_tokens(Mix(), x, start, from, to, all, points, tokens, channels, steps, results);
+	across_tokens<Mix>(x, start, from, to, all, points, tokens, channels, steps, results);
 }
 EMULATED(mixer_tokens_f32);
 
 extern "C" __global__ void __launch_bounds__(256, 2) mixer_channels_f32(u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
-	across_channels(Mix(), from, to, y, all, head, tokens, channels, steps, outputs);
+	across_channels<Mix>(from, to, y, all, head, tokens, channels, steps, outputs);
 }
 EMULATED(mixer_channels_f32);
