@@ -1,12 +1,23 @@
 #!/usr/bin/env bash
 # Compares the ways of a frame from one process to a kernel of another; raw numbers go to docs/benchmarks/ipc.json.
 # bench-ipc.sh [--mps] [flags of `facetrack bench ipc`…]
-# --mps runs it with NVIDIA's Multi-Process Service, a daemon of its own: docs/benchmarks/ipc-mps.json.
+# --mps runs it with NVIDIA's Multi-Process Service, a daemon of its own: docs/benchmarks/ipc-mps.json; --awake: ipc-awake.json. What is no full
+# result (--quick, no GPU, an imitated driver) goes to a temporary file.
 # FACETRACK_BIN is the program, built when it is not set; OUT replaces the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mps=
-[ "${1:-}" != --mps ] || { mps=1 && shift; }
+mps= awake= whole=1 flags=()
+for flag in "$@"; do
+	case $flag in
+	--mps) mps=-mps && continue ;;
+	--awake) awake=-awake ;;
+	--quick) whole= ;;
+	esac
+	flags+=("$flag")
+done
+set -- ${flags[@]+"${flags[@]}"}
+nvidia-smi -L 2>/dev/null | grep -q '^GPU' || whole=
+[ -z "${FACETRACK_LIBCUDA:-}" ] || whole=
 
 if [ -z "${FACETRACK_BIN:-}" ]; then
 	make --no-print-directory build
@@ -17,8 +28,8 @@ fi
 	exit 1
 }
 results=docs/benchmarks
-[ -z "${FACETRACK_LIBCUDA:-}" ] || results=$(mktemp -d) # figures of an imitated driver are no results
-OUT=${OUT:-$results/ipc${mps:+-mps}.json}
+[ -n "$whole" ] || results=$(mktemp -d)
+OUT=${OUT:-$results/ipc$mps$awake.json}
 mkdir -p "$(dirname "$OUT")"
 
 if [ -n "$mps" ]; then

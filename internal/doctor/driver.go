@@ -40,7 +40,7 @@ func (d *doctor) driver() Check {
 		return warn("none (no libcuda.so.1)", "none is needed without an NVIDIA GPU: pixels go through host memory")
 	case errors.Is(err, cuda.NoDevice):
 		d.without = "the NVIDIA driver shows no GPU"
-		return warn(d.visible(), cureOf(err))
+		return d.nothingToDrive(err)
 	case err != nil:
 		d.without = "the NVIDIA driver does not start"
 		return failed("", err)
@@ -61,6 +61,19 @@ func (d *doctor) hardware() bool {
 		}
 	}
 	return false
+}
+
+// nothingToDrive: the driver's library is here and finds nothing to drive.
+func (d *doctor) nothingToDrive(err error) Check {
+	switch {
+	case d.exists("/proc/driver/nvidia/version"):
+		return warn(d.visible(), cureOf(err))
+	case d.hardware():
+		return warn("this machine has an NVIDIA GPU and the driver's library, but the kernel module is not loaded",
+			"load it (modprobe nvidia); if that fails, reinstall the driver, as after an update of the kernel, and sign the module where Secure Boot is on; "+
+				"in a container, load it on the host")
+	}
+	return warn("the driver's library is here, but no NVIDIA GPU", "none is needed without an NVIDIA GPU: pixels go through host memory")
 }
 
 func (d *doctor) visible() string {

@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"facetrack/internal/config"
+	"facetrack/internal/cuda"
 )
 
 // tree makes a machine out of files; a value that begins with → is a symbolic link, and / makes a folder.
@@ -80,4 +82,13 @@ func TestHardware(t *testing.T) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
+}
+
+func TestDriverThatFindsNothing(t *testing.T) {
+	none := errors.New("no device")
+	gpu := map[string]string{"/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de", "/sys/bus/pci/devices/0000:01:00.0/class": "0x030200"}
+	expect(t, tree(t, gpu).nothingToDrive(none), Warn, "kernel module is not loaded", "modprobe nvidia")
+	expect(t, tree(t, nil).nothingToDrive(none), Warn, "no NVIDIA GPU", "none is needed")
+	gpu["/proc/driver/nvidia/version"] = "NVRM version"
+	expect(t, tree(t, gpu).nothingToDrive(&cuda.Error{Call: "cuInit", Code: cuda.NoDevice}), Warn, "shows no GPU", "CUDA_VISIBLE_DEVICES")
 }
