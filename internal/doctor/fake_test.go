@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 		cure, transport     string
 	}{
 		{"cuInit=803", "", "driver", Fail, "same version", "shm"},
-		{"cuInit=100", "", "driver", Warn, "CUDA_VISIBLE_DEVICES", "shm"},
+		{"cuInit=100", "", "driver", Warn, "GPU", "shm"},
 		{"cuDeviceGetCount=999", "", "GPUs", Fail, "NVRM", "shm"},
 		{"mig=1", "", "MIG", Fail, "-mig 0", "shm"},
 		{"integrated=1", "", "memory of its own", Warn, "--threads", "shm"},
