@@ -9,9 +9,9 @@
 namespace {
 
 template <typename T, int V, typename Fill> __device__ __forceinline__ void conv(const Conv &v, unsigned char *shared) {
-	u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, parts = (v.m + 31) / 32;
-	u32 row = warp % parts * 32 + lane / 4, group = blockIdx.y * v.groups + warp / parts;
-	bool works = warp / parts < v.groups && group * 32 < v.n, both = v.m > 16;
+	u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, parts = (v.m + 31) / 32, own = warp >> (__ffs(parts) - 1); // of 1, 2 or 4
+	u32 row = (warp & (parts - 1)) * 32 + lane / 4, group = blockIdx.y * v.groups + own;
+	bool works = own < v.groups && group * 32 < v.n, both = v.m > 16;
 	u32 k = (v.k + 7) / 8 * 8, row_bytes = (v.chunk * u32(sizeof(T)) / 16 | 1) * 16, pitch = row_bytes / sizeof(T); // odd: other banks
 	Tile t = tile_of(v, shared, row_bytes);
 	Sums<T> sums;

@@ -38,11 +38,14 @@ func (s *Set) Conv(stream *cuda.Stream, p Precision, c Conv, at ConvAt, batch in
 	}
 	name, width, whole := c.kernel(p, at.X)
 	l, t := c.layout(p), c.tiling(p, batch, whole)
-	w, front, frontAct := c.reads(), 0, None
+	w, front, frontAct, pixels := c.reads(), 0, None, 1
 	if c.Front != nil {
 		front, frontAct = l.front, c.Front.Act
 	}
-	return s.launch(stream, name, cuda.Dim{X: t.tiles, Y: t.splits}, cuda.Dim{X: t.threads(width)}, t.shared,
+	if whole > 0 {
+		pixels = 2
+	}
+	return s.launch(stream, name, cuda.Dim{X: t.tiles, Y: t.splits}, cuda.Dim{X: t.threads(width, pixels)}, t.shared,
 		at.X, at.Residual, at.Y, at.Constants, uint32(l.bias), uint32(l.slope), uint32(front), uint32(batch*c.Out.H*c.Out.W),
 		uint32(c.In.H), uint32(c.In.W), uint32(c.In.C), pair(w.kernel[0], w.kernel[1]), uint32(c.Out.H), uint32(c.Out.W), uint32(c.Out.C),
 		pair(w.stride[0], w.stride[1]), pair(w.pads[0], w.pads[1]), uint32(c.k()), uint32(t.chunk), uint32(t.m), pair(t.w, t.h), uint32(t.groups),

@@ -57,18 +57,21 @@ __device__ static inline Tile tile_of(const Conv &v, unsigned char *shared, u32 
 
 // The tile's pixels. Those behind the last one have no target and a window that is outside.
 __device__ static inline void locate(const Conv &v, const Tile &t) {
+	u32 wide = __ffs(v.tile_w) - 1, high = __ffs(v.tile_h) - 1; // sides of tiles are powers of two
 	for (u32 row = threadIdx.x; row < v.m; row += blockDim.x) {
 		u32 item, oy, ox;
 		if (v.tile_h) {
-			u32 across = v.ow / v.tile_w, each = across * (v.oh / v.tile_h), rest = blockIdx.x % each;
+			u32 across = v.ow >> wide, each = across * (v.oh >> high), tile;
 			item = blockIdx.x / each;
-			oy = rest / across * v.tile_h + row / v.tile_w;
-			ox = rest % across * v.tile_w + row % v.tile_w;
+			tile = blockIdx.x - item * each;
+			u32 down = tile / across;
+			oy = (down << high) + (row >> wide);
+			ox = ((tile - down * across) << wide) + (row & (v.tile_w - 1));
 		} else {
-			u32 pixel = blockIdx.x * v.m + row, rest = pixel % (v.oh * v.ow);
-			item = pixel / (v.oh * v.ow);
-			oy = rest / v.ow;
-			ox = rest % v.ow;
+			u32 pixel = blockIdx.x * v.m + row, each = v.oh * v.ow;
+			item = pixel / each;
+			oy = (pixel - item * each) / v.ow;
+			ox = pixel - item * each - oy * v.ow;
 			if (pixel >= v.pixels) {
 				t.windows[row] = OUTSIDE;
 				t.targets[row] = {NOWHERE, 0};
@@ -87,8 +90,8 @@ struct Share {
 	__device__ __forceinline__ explicit Share(u32 groups) {
 		groups_step = min(groups, blockDim.x);
 		rows_step = blockDim.x / groups_step;
-		group = threadIdx.x % groups_step;
 		row = threadIdx.x / groups_step;
+		group = threadIdx.x - row * groups_step;
 		if (row >= rows_step) {
 			row = NOWHERE; // too few threads are left for a row
 		}

@@ -61,7 +61,7 @@ func (c Conv) square(m int) (w, h int) {
 	return 0, 0
 }
 
-// threads are enough for every warp's sums, and for one vector of the tile each.
-func (t tiling) threads(width int) int {
-	return max(max(1, t.m/32)*t.groups*32, min((t.m*t.chunk/width+31)/32*32, mostWarps*32))
+// threads are enough for every warp's sums, and for each vector of the tile, or for `pixels` of them that a thread computes at once.
+func (t tiling) threads(width, pixels int) int {
+	return max(max(1, t.m/32)*t.groups*32, min((t.m*t.chunk/(width*pixels)+31)/32*32, mostWarps*32))
 }
