@@ -13,7 +13,7 @@ CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./inte
 
 # Tag cuda builds against our own cuda.h and an empty libcuda.a, whether a toolkit is installed or not (internal/cuda/include).
 # What is set here replaces Go's own "-O2 -g". What comes from outside, make's command line included, is added behind it.
-override export CGO_CFLAGS  := -O2 -g '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
+override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
 .PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e kernels fmt clean

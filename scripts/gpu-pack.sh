@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 out=${GPU_DIR:-.gpu}
 gpu=gpu
 [ "${DRIVER:-}" = fake ] && gpu=
-export CGO_CFLAGS="-O2 -g '-I$PWD/internal/cuda/include'" CGO_LDFLAGS="-O2 -g '-L$PWD/internal/cuda/lib'" # quoted for a folder with spaces
+export CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations '-I$PWD/internal/cuda/include'" CGO_LDFLAGS="-O2 -g '-L$PWD/internal/cuda/lib'" # quoted for a folder with spaces
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 ldflags="-s -w -X facetrack/internal/version.commit=$commit"
 limit=50000000 # bytes that a pack may have
