@@ -87,13 +87,18 @@ func (d MixerDense) is(outputs, inputs int) bool {
 }
 
 // MixerScratch is how many float32 values of memory the launches of Mixer share for each item.
-const MixerScratch = 2 * mixerTokens * mixerChannels
+const MixerScratch = 2*mixerItem + mixerStats
+
+const (
+	mixerItem  = mixerTokens * mixerChannels
+	mixerStats = 2 * mixerTokens
+)
 
 // MixerAt are addresses: the points and the scores of item 0, both float32, one item after the other, what PackMixer made, and memory for
 // MixerScratch values of each item. The last two are multiples of 16.
 type MixerAt struct{ X, Y, Constants, Scratch uint64 }
 
-// Mixer queues a whole mixer: one launch for every block of layers.
+// Mixer queues a whole mixer: a launch for the embedding and one for every block of layers.
 func (s *Set) Mixer(stream *cuda.Stream, p Precision, m Mixer, at MixerAt, batch int) error {
 	if err := m.check(); err != nil {
 		return err
@@ -104,29 +109,38 @@ func (s *Set) Mixer(stream *cuda.Stream, p Precision, m Mixer, at MixerAt, batch
 	if at.X%8 != 0 || at.Y%4 != 0 || at.Constants%16 != 0 || at.Scratch%16 != 0 {
 		return ErrAlign
 	}
+	return m.launches(func(kernel string, grid cuda.Dim, threads int, args ...any) error {
+		return s.launch(stream, kernel, grid, cuda.Dim{X: threads}, 0, args...)
+	}, p, at, batch)
+}
+
+// launches gives all launches in order: their kernels, grids, threads of a block and arguments.
+func (m Mixer) launches(launch func(string, cuda.Dim, int, ...any) error, p Precision, at MixerAt, batch int) error {
 	blocks, head := m.layout(p)
-	turns := [2]uint64{at.Scratch, at.Scratch + uint64(batch)*MixerScratch/2*4}
-	from := uint64(0) // the first launch makes tokens of the points
-	for layer := range m.Layers {
-		tokens, rows, results := m.Tokens, (m.Tokens+mixerRows-1)/mixerRows, mixerTokens
-		to := turns[1]
-		if layer+1 == m.Layers { // of which only the first token counts
-			tokens, rows, results, to = 1, 1, 8, 0
+	next := func(i int) uint64 { // the block of layers i, or the head
+		if i < len(blocks) {
+			return at.Constants + blocks[i]
 		}
-		grid := cuda.Dim{X: (m.Channels + mixerRows - 1) / mixerRows, Y: batch}
-		err := s.launch(stream, "mixer_tokens_"+p.String(), grid, cuda.Dim{X: 384}, 0, at.X, at.Constants, from, turns[0], at.Constants+blocks[2*layer],
-			uint32(m.Points), uint32(m.Tokens), uint32(m.Channels), uint32(mixerSteps(m.TokenHidden)), uint32(results))
-		if err != nil {
-			return err
-		}
-		err = s.launch(stream, "mixer_channels_"+p.String(), cuda.Dim{X: rows, Y: batch}, cuda.Dim{X: 256}, 0, turns[0], to, at.Y, at.Constants+blocks[2*layer+1],
-			at.Constants+head, uint32(tokens), uint32(m.Channels), uint32(mixerSteps(m.ChannelHidden)), uint32(m.Outputs))
-		if err != nil {
-			return err
-		}
-		from = turns[1]
+		return at.Constants + head
 	}
-	return nil
+	a := at.Scratch
+	b := a + uint64(batch)*mixerItem*4
+	stats := b + uint64(batch)*mixerItem*4
+	tokens, channels := uint32(m.Tokens), uint32(m.Channels)
+	err := launch("mixer_embed", cuda.Dim{X: (m.Tokens + 7) / 8, Y: batch}, 256, at.X, a, stats, at.Constants, next(0), uint32(m.Points), tokens, channels)
+	for layer := 0; layer < m.Layers && err == nil; layer++ {
+		wanted, rows, results, to := tokens, (m.Tokens+mixerRows-1)/mixerRows, mixerTokens, a
+		if layer+1 == m.Layers { // of which only the first token counts
+			wanted, rows, results, to = 1, 1, 8, 0
+		}
+		err = launch("mixer_tokens_"+p.String(), cuda.Dim{X: (m.Channels + mixerRows - 1) / mixerRows, Y: batch}, 384,
+			a, stats, b, next(2*layer), tokens, channels, uint32(mixerSteps(m.TokenHidden)), uint32(results))
+		if err == nil {
+			err = launch("mixer_channels_"+p.String(), cuda.Dim{X: rows, Y: batch}, 256, b, to, stats, at.Y, next(2*layer+1), next(2*layer+2),
+				wanted, channels, uint32(mixerSteps(m.ChannelHidden)), uint32(m.Outputs))
+		}
+	}
+	return err
 }
 
 // mixerRows is how many rows a thread block takes.

@@ -31,7 +31,7 @@ template <u32 N, u32 WARPS> struct Mix {
 		}
 	}
 
-	__device__ __forceinline__ void add(Tile<N, WARPS> &tile, u32, u32 results) {
+	__device__ __forceinline__ void add(Tile<N> &tile, u32, u32 results) {
 		u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, row = lane / 4, pair = lane % 4 * 2;
 		float d[TILES][4];
 #pragma unroll
@@ -81,7 +81,7 @@ template <u32 N, u32 WARPS> struct Mix {
 	}
 
 	// gather adds up what the warps have: in each round a few of them, each into a place of its own.
-	__device__ __forceinline__ void gather(Tile<N, WARPS> &tile, const float (&d)[TILES][4], u32 results, u32 row, u32 pair, u32 warp) {
+	__device__ __forceinline__ void gather(Tile<N> &tile, const float (&d)[TILES][4], u32 results, u32 row, u32 pair, u32 warp) {
 		const u32 PARTS = 4;
 		__shared__ float parts[PARTS - 1][N * PITCH];
 		float *part = warp % PARTS == 0 ? tile.x : parts[warp % PARTS - 1];
@@ -116,12 +116,12 @@ template <u32 N, u32 WARPS> struct Mix {
 
 } // namespace
 
-extern "C" __global__ void __launch_bounds__(384, 1) mixer_tokens_f16(u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
-	across_tokens<Mix>(x, start, from, to, all, points, tokens, channels, steps, results);
+extern "C" __global__ void __launch_bounds__(256) mixer_embed(u64 x, u64 to, u64 stats, u64 all, u64 next, u32 points, u32 tokens, u32 channels) {
+	embed(at<const float2>(x) + blockIdx.y * points, at<float>(to) + blockIdx.y * ITEM, at<float>(stats) + blockIdx.y * STATS,
+	      at<const unsigned char>(all), at<const unsigned char>(next), points, tokens, channels);
 }
-EMULATED(mixer_tokens_f16);
+EMULATED(mixer_embed);
 
-extern "C" __global__ void __launch_bounds__(256, 2) mixer_channels_f16(u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
-	across_channels<Mix>(from, to, y, all, head, tokens, channels, steps, outputs);
-}
+MIXER(f16)
+EMULATED(mixer_tokens_f16);
 EMULATED(mixer_channels_f16);

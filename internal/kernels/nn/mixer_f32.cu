@@ -27,7 +27,7 @@ template <u32 N, u32 WARPS> struct Mix {
 		in = constants.take<float>(N * width), out = constants.take<float>(width * COLUMNS);
 	}
 
-	__device__ __forceinline__ void add(Tile<N, WARPS> &tile, u32 count, u32 results) {
+	__device__ __forceinline__ void add(Tile<N> &tile, u32 count, u32 results) {
 		__shared__ float4 shared[THREADS * ROWS / 4];
 		float *hidden = &shared[0].x;
 		u32 column = threadIdx.x % COLUMNS, part = threadIdx.x / COLUMNS;
@@ -78,12 +78,6 @@ template <u32 N, u32 WARPS> struct Mix {
 
 } // namespace
 
-extern "C" __global__ void __launch_bounds__(384, 1) mixer_tokens_f32(u64 x, u64 start, u64 from, u64 to, u64 all, u32 points, u32 tokens, u32 channels, u32 steps, u32 results) {
-	across_tokens<Mix>(x, start, from, to, all, points, tokens, channels, steps, results);
-}
+MIXER(f32)
 EMULATED(mixer_tokens_f32);
-
-extern "C" __global__ void __launch_bounds__(256, 2) mixer_channels_f32(u64 from, u64 to, u64 y, u64 all, u64 head, u32 tokens, u32 channels, u32 steps, u32 outputs) {
-	across_channels<Mix>(from, to, y, all, head, tokens, channels, steps, outputs);
-}
 EMULATED(mixer_channels_f32);
