@@ -69,6 +69,9 @@ func (r Reduction) Parse(record []byte) (found []vision.Face, candidates int, er
 // word and value are a record's word i.
 func word(record []byte, i int) int { return int(binary.LittleEndian.Uint32(record[4*i:])) }
 
-func value(record []byte, i int) float64 {
-	return float64(math.Float32frombits(binary.LittleEndian.Uint32(record[4*i:])))
+func value(record []byte, i int) float64 { return number(record[4*i:]) }
+
+// number is the float that bytes begin with.
+func number(bytes []byte) float64 {
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(bytes)))
 }

@@ -28,12 +28,15 @@ func (m Mesh) Parse(record []byte, r vision.ROI, threshold float64, with With) (
 	f := Result{HasNext: flags&nextFlag != 0}
 	f.ROI, f.Presence = r, value(record, presenceWord)
 	f.Points = make([][3]float64, m.Points)
+	points := record[4*pointsWord:][:12*m.Points]
 	for i := range f.Points {
-		f.Points[i] = [3]float64(values(record, pointsWord+3*i, 3))
+		p := points[12*i:][:12]
+		f.Points[i] = [3]float64{number(p), number(p[4:]), number(p[8:])}
 	}
-	f.Box = vision.Box(values(record, boxWord, 4))
-	next := values(record, nextWord, 4)
-	f.Region = vision.ROI{CX: next[0], CY: next[1], Size: next[2], Rotation: next[3]}
+	for i := range f.Box {
+		f.Box[i] = value(record, boxWord+i)
+	}
+	f.Region = vision.ROI{CX: value(record, nextWord), CY: value(record, nextWord+1), Size: value(record, nextWord+2), Rotation: value(record, nextWord+3)}
 	if f.Presence < threshold {
 		return f, nil
 	}
