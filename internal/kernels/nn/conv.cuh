@@ -8,13 +8,13 @@
 
 namespace {
 
-template <typename T, int V, typename Fill> __device__ __forceinline__ void conv(const Conv &v, unsigned char *shared) {
+template <typename T, int V, int SLOTS, typename Fill> __device__ __forceinline__ void conv(const Conv &v, unsigned char *shared) {
 	u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, parts = (v.m + 31) / 32, own = warp >> (__ffs(parts) - 1); // of 1, 2 or 4
 	u32 row = (warp & (parts - 1)) * 32 + lane / 4, group = blockIdx.y * v.groups + own;
 	bool works = own < v.groups && group * 32 < v.n, both = v.m > 16;
 	u32 k = (v.k + 7) / 8 * 8, row_bytes = (v.chunk * u32(sizeof(T)) / 16 | 1) * 16, pitch = row_bytes / sizeof(T); // odd: other banks
 	Tile t = tile_of(v, shared, row_bytes);
-	Sums<T> sums;
+	Sums<T, SLOTS> sums;
 	if (works) {
 		sums.begin(v.constants + ZEROS, group, v.k, lane);
 	}
@@ -43,8 +43,9 @@ template <typename T, int V, typename Fill> __device__ __forceinline__ void conv
 
 } // namespace
 
-#define CONV(name, T, V, ...)                                                      \
+// A block has up to 256 threads. SLOTS is 4, or 2 for tiles of 16 pixels.
+#define CONV(name, T, V, SLOTS, ...)                                               \
 	extern "C" __global__ void __launch_bounds__(256, 2) name(CONV_PARAMETERS) {   \
 		DYNAMIC_SHARED(shared);                                                    \
-		conv<T, V, __VA_ARGS__>(CONV_ARGUMENTS, shared);                           \
+		conv<T, V, SLOTS, __VA_ARGS__>(CONV_ARGUMENTS, shared);                    \
 	}

@@ -42,7 +42,9 @@ func (s *Set) Conv(stream *cuda.Stream, p Precision, c Conv, at ConvAt, batch in
 	if c.Front != nil {
 		front, frontAct = l.front, c.Front.Act
 	}
-	if whole > 0 {
+	if t.m == smallTile && smallKernels[name] {
+		name += "_small"
+	} else if whole > 0 {
 		pixels = 2
 	}
 	return s.launch(stream, name, cuda.Dim{X: t.tiles, Y: t.splits}, cuda.Dim{X: t.threads(width, pixels)}, t.shared,
@@ -51,6 +53,9 @@ func (s *Set) Conv(stream *cuda.Stream, p Precision, c Conv, at ConvAt, batch in
 		pair(w.stride[0], w.stride[1]), pair(w.pads[0], w.pads[1]), uint32(c.k()), uint32(t.chunk), uint32(t.m), pair(t.w, t.h), uint32(t.groups),
 		uint32(frontAct)<<8|uint32(c.Act), uint32(c.Residual), uint32(c.ResidualC), c.widths(p, at), uint32(c.outItem()))
 }
+
+// smallKernels are those of which there is one for small tiles alone.
+var smallKernels = map[string]bool{"conv_gather_f16_8": true, "conv_gather_f16_1": true, "conv_front3_f16_8": true}
 
 // The vectors of X that the kernels have; each also takes single values.
 var (

@@ -39,8 +39,8 @@ struct Gather {
 	}
 };
 
-// A depthwise convolution of 3×3. Two pixels of a thread share the weights, which lie in shared memory.
-struct Front3 {
+// A depthwise convolution of 3×3, whose weights lie in shared memory. A thread makes P pixels at once, 1 or 2.
+template <int P> struct Front3 {
 	static const bool WHOLE = true; // all channels are there at once
 	template <typename T> __device__ static inline void prepare(const Conv &v, const Tile &t) {
 		u32 slopes = v.front_activation == PRELU ? 1 : 0, words = (9 * v.in.c + 3) / 4 + (1 + slopes) * ((v.in.c + 3) / 4);
@@ -55,19 +55,23 @@ struct Front3 {
 		Share share(end / V);
 		u32 c = share.group * V;
 		T *out = reinterpret_cast<T *>(t.values) + c;
-		for (u32 row = share.row; row < v.m; row += 2 * share.rows_step) {
+		for (u32 row = share.row; row < v.m; row += P * share.rows_step) {
 			u32 second = row + share.rows_step;
-			float sums[2][V] = {};
+			float sums[P][V] = {};
 			if (c < v.k) {
-				Window windows[2] = {t.windows[row], OUTSIDE};
-				if (second < v.m) {
-					windows[1] = t.windows[second];
+				Window windows[P];
+				windows[0] = t.windows[row];
+				if (P > 1) {
+					windows[P - 1] = OUTSIDE;
+					if (second < v.m) {
+						windows[P - 1] = t.windows[second];
+					}
 				}
 				depthwise<3, true>(x, zeros, windows, v.in, constants, c, v.front_activation, sums);
 			}
 			store(out + row * pitch, rounded<T>(sums[0]));
-			if (second < v.m) {
-				store(out + second * pitch, rounded<T>(sums[1]));
+			if (P > 1 && second < v.m) {
+				store(out + second * pitch, rounded<T>(sums[P - 1]));
 			}
 		}
 	}

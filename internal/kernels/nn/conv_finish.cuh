@@ -4,19 +4,31 @@
 
 namespace {
 
-const int SLOTS = 4; // pixels of a lane
-
 // f(slot, its values), with one copy of f's code: values pass by, because registers have no index.
-template <typename F> __device__ __forceinline__ void each_slot(float (&values)[SLOTS][8], F f) {
+template <int SLOTS, typename F> __device__ __forceinline__ void each_slot(float (&values)[SLOTS][8], F f) {
 #pragma unroll 1
 	for (int s = 0; s < SLOTS; s++) {
 		f(s, values[0]);
 #pragma unroll
 		for (int i = 0; i < 8; i++) {
 			float passed = values[0][i];
-			values[0][i] = values[1][i], values[1][i] = values[2][i], values[2][i] = values[3][i], values[3][i] = passed;
+#pragma unroll
+			for (int k = 0; k + 1 < SLOTS; k++) {
+				values[k][i] = values[k + 1][i];
+			}
+			values[SLOTS - 1][i] = passed;
 		}
 	}
+}
+
+// of is one of few, without memory for them.
+template <int SLOTS> __device__ __forceinline__ u32 of(const u32 (&list)[SLOTS], int s) {
+	u32 v = list[0];
+#pragma unroll
+	for (int k = 1; k < SLOTS; k++) {
+		v = s == k ? list[k] : v;
+	}
+	return v;
 }
 
 // values += W of the residual's channels, or the maxima over four pixels of it.
@@ -36,10 +48,10 @@ template <int W, typename T> __device__ __forceinline__ void add_pooled(const T 
 	}
 }
 
-template <int W, typename T>
+template <int W, typename T, int SLOTS>
 __device__ __forceinline__ void add_narrow(const Conv &v, const T *first, const u32 (&from)[SLOTS], u32 n, float (&values)[SLOTS][8]) {
 	each_slot(values, [&](int s, float(&slot)[8]) {
-		const T *at = first + (s < 2 ? s == 0 ? from[0] : from[1] : s == 2 ? from[2] : from[3]);
+		const T *at = first + of(from, s);
 #pragma unroll
 		for (int i = 0; i < 8; i += W) {
 			if (n + i < v.residual_c && v.kind == SAME_RESIDUAL) {
@@ -52,7 +64,7 @@ __device__ __forceinline__ void add_narrow(const Conv &v, const T *first, const 
 }
 
 // What a pixel that is none gets, because not asking is faster, is not written.
-template <typename T> __device__ __forceinline__ void add_residual(const Conv &v, const u32 (&from)[SLOTS], u32 n, float (&values)[SLOTS][8]) {
+template <typename T, int SLOTS> __device__ __forceinline__ void add_residual(const Conv &v, const u32 (&from)[SLOTS], u32 n, float (&values)[SLOTS][8]) {
 	if (v.kind == NO_RESIDUAL || n >= v.residual_c) {
 		return;
 	}
@@ -74,10 +86,10 @@ template <typename T> __device__ __forceinline__ void add_residual(const Conv &v
 	}
 }
 
-template <int W, typename O>
+template <int W, typename O, int SLOTS>
 __device__ __forceinline__ void write_narrow(O *y, const u32 (&to)[SLOTS], u32 count, float (&values)[SLOTS][8]) {
 	each_slot(values, [&](int s, float(&slot)[8]) {
-		u32 offset = s < 2 ? s == 0 ? to[0] : to[1] : s == 2 ? to[2] : to[3];
+		u32 offset = of(to, s);
 #pragma unroll
 		for (int i = 0; i < 8; i += W) {
 			if (offset != NOWHERE && i < int(count)) {
@@ -91,7 +103,7 @@ __device__ __forceinline__ void write_narrow(O *y, const u32 (&to)[SLOTS], u32 c
 	});
 }
 
-template <typename O> __device__ __forceinline__ void write(const Conv &v, const u32 (&to)[SLOTS], u32 n, float (&values)[SLOTS][8]) {
+template <typename O, int SLOTS> __device__ __forceinline__ void write(const Conv &v, const u32 (&to)[SLOTS], u32 n, float (&values)[SLOTS][8]) {
 	O *y = at<O>(v.y) + n;
 	if (v.width == 8) {
 #pragma unroll
@@ -108,7 +120,7 @@ template <typename O> __device__ __forceinline__ void write(const Conv &v, const
 }
 
 // row is the lane's first one, n its first channel.
-template <typename T> __device__ __forceinline__ void finish(const Conv &v, const Tile &t, const Sums<T> &sums, u32 row, u32 n) {
+template <typename T, int SLOTS> __device__ __forceinline__ void finish(const Conv &v, const Tile &t, const Sums<T, SLOTS> &sums, u32 row, u32 n) {
 	Values<float, 8> bias = load_constant<8>(at<const float>(v.constants + v.bias) + n), slope;
 	if (v.activation == PRELU) {
 		slope = load_constant<8>(at<const float>(v.constants + v.slope) + n);

@@ -1,17 +1,17 @@
-// A warp's sums: up to 32 pixels by 32 channels.
+// A warp's sums: 32 or 16 pixels by 32 channels.
 #pragma once
 #include "conv_fill.cuh"
 
 namespace {
 
-// Lane l has of pixel l/4 + 8·s the channels l%4*8 + i.
-template <typename T> struct Sums;
+// Lane l has of pixel l/4 + 8·s the channels l%4*8 + i. SLOTS, 4 or 2, is how many pixels it has.
+template <typename T, int SLOTS> struct Sums;
 
 // By tensor cores, 16 × 8 sums from 8 values at a time. A lane has two neighbouring columns of each; four of them, read as columns 8·(l%4) + 2·j
 // and the next, make it eight neighbouring channels: the host has put the weights so. A step's weights are 16 bytes for each lane.
-template <> struct Sums<__half> {
+template <int SLOTS> struct Sums<__half, SLOTS> {
 	static const int AHEAD = 4; // steps whose weights are on their way
-	float d[2][4][4];
+	float d[SLOTS / 2][4][4];
 	const uint4 *weights;
 	u32 steps;
 	uint4 ahead[AHEAD];
@@ -33,7 +33,7 @@ template <> struct Sums<__half> {
 
 	__device__ __forceinline__ void clear() {
 #pragma unroll
-		for (int i = 0; i < 32; i++) {
+		for (int i = 0; i < SLOTS * 8; i++) {
 			d[i / 16][i / 4 % 4][i % 4] = 0;
 		}
 	}
@@ -53,8 +53,8 @@ template <> struct Sums<__half> {
 				if (step + i < end / 8) {
 					const u32 *a = row + (step + i - first / 8) * 4;
 					multiply(d[0], a[0], a[4 * pitch], now[i]);
-					if (both) {
-						multiply(d[1], a[8 * pitch], a[12 * pitch], now[i]);
+					if (SLOTS > 2 && both) {
+						multiply(d[SLOTS / 2 - 1], a[8 * pitch], a[12 * pitch], now[i]);
 					}
 				}
 			}
@@ -72,8 +72,8 @@ template <> struct Sums<__half> {
 };
 
 // By plain sums. Weights are [group][k][32].
-template <> struct Sums<float> {
-	float d[4][8];
+template <int SLOTS> struct Sums<float, SLOTS> {
+	float d[SLOTS][8];
 	const float *weights;
 
 	__device__ __forceinline__ void begin(u64 all, u32 group, u32 k, u32 lane) {
@@ -82,7 +82,7 @@ template <> struct Sums<float> {
 
 	__device__ __forceinline__ void clear() {
 #pragma unroll
-		for (int i = 0; i < 32; i++) {
+		for (int i = 0; i < SLOTS * 8; i++) {
 			d[i / 8][i % 8] = 0;
 		}
 	}
@@ -90,9 +90,9 @@ template <> struct Sums<float> {
 	__device__ __forceinline__ void add(const unsigned char *values, u32 pitch, u32 first, u32 end, bool both, u32) {
 		const float *row = reinterpret_cast<const float *>(values);
 		for (u32 k = first; k < end; k += 4) {
-			Values<float, 4> a[4];
+			Values<float, 4> a[SLOTS];
 #pragma unroll
-			for (int s = 0; s < 4; s++) {
+			for (int s = 0; s < SLOTS; s++) {
 				if (s < 2 || both) {
 					a[s] = load<4>(row + 8 * s * pitch + k - first);
 				}
@@ -101,7 +101,7 @@ template <> struct Sums<float> {
 			for (int j = 0; j < 4; j++) {
 				Values<float, 8> b = load_constant<8>(weights + (k + j) * 32);
 #pragma unroll
-				for (int s = 0; s < 4; s++) {
+				for (int s = 0; s < SLOTS; s++) {
 #pragma unroll
 					for (int i = 0; i < 8; i++) {
 						d[s][i] += a[s].values[j] * b.values[i];

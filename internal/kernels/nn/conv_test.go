@@ -51,7 +51,12 @@ func (v *trial) residual() Image {
 
 func (v *trial) check() {
 	v.Helper()
-	got := v.device()
+	v.compare(v.device())
+}
+
+// compare holds items of Y against the twin's.
+func (v *trial) compare(got []float32) {
+	v.Helper()
 	w := newTwin(v.T)
 	in := [][]float32{v.x}
 	x := w.input(v.c.In)

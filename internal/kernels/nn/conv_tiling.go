@@ -15,7 +15,9 @@ const (
 	mostShared    = 48 << 10
 	perPixel      = 24  // bytes of shared memory beside the values
 	enoughBlocks  = 264 // two for each multiprocessor of an H100
+	manyBlocks    = 1056 // with tiles of 32 pixels; fewer are done sooner by twice as many with half of them
 	fewBlocks     = 132
+	smallTile     = 16
 )
 
 // tiling chooses the largest tile, which reads weights least often, that still gives every multiprocessor something to do. Beside a tile, shared
@@ -23,14 +25,14 @@ const (
 func (c Conv) tiling(p Precision, batch, whole int) tiling {
 	groups := (c.Out.C + groupChannels - 1) / groupChannels
 	pixels, t := batch*c.Out.H*c.Out.W, tiling{chunk: (c.k() + 7) / 8 * 8}
-	for _, m := range [...]int{128, 64, 32, 16} {
+	for _, m := range [...]int{128, 64, 32, smallTile} {
 		t.m, t.groups = m, min(groups, mostWarps/max(1, m/32))
 		t.tiles = (pixels + m - 1) / m
 		t.splits = (groups + t.groups - 1) / t.groups
 		if t.splits > 1 && t.groups < 4 || whole > 0 && sharedBytes(p, m, t.chunk)+whole > mostShared {
 			continue // the values would be made for few channels, or do not fit
 		}
-		if t.tiles*t.splits >= enoughBlocks {
+		if t.tiles*t.splits >= enoughBlocks && (m > smallTile*2 || t.tiles*t.splits >= manyBlocks) {
 			break
 		}
 	}
