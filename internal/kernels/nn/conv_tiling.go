@@ -13,8 +13,8 @@ const (
 	groupChannels = 32
 	mostWarps     = 8 // of a block
 	mostShared    = 48 << 10
-	perPixel      = 24  // bytes of shared memory beside the values
-	enoughBlocks  = 264 // two for each multiprocessor of an H100
+	perPixel      = 24   // bytes of shared memory beside the values
+	enoughBlocks  = 264  // two for each multiprocessor of an H100
 	manyBlocks    = 1056 // with tiles of 32 pixels; fewer are done sooner by twice as many with half of them
 	fewBlocks     = 132
 	smallTile     = 16
