@@ -70,7 +70,9 @@ func (cl *claim) end() error {
 	cl.done = true
 	cl.w.claims--
 	if cl.w.released && cl.w.claims == 0 {
-		return cl.w.pix.Close()
+		err := cl.w.pix.Close()
+		cl.w.kept = errors.Is(err, ErrUploading)
+		return err
 	}
 	return nil
 }

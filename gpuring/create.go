@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,10 +25,21 @@ func Create(o Options) (Writer, error) {
 	return create(o, hostMemory)
 }
 
+// create waits for room while readers let go of a dead writer's ring.
 func create(o Options, mem memory) (Writer, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	const pause = 20 * time.Millisecond
+	for end := clock.Now() + int64(farewell); ; time.Sleep(pause) {
+		w, err := createSoon(o, mem)
+		if !errors.Is(err, ErrCrowded) || clock.Now() > end {
+			return w, err
+		}
+	}
+}
+
+func createSoon(o Options, mem memory) (Writer, error) {
 	const tries = 10 // each new one means that another process was faster
 	for range tries {
 		w, err := createOnce(o, mem)
@@ -54,7 +66,12 @@ func createOnce(o Options, mem memory) (_ Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, old.Close()) }()
+	defer func() {
+		if old != nil && shm.Full(err) && mem.shared(o.Geometry) <= shm.Total(o.Dir) {
+			err = fmt.Errorf("%w: %w", ErrCrowded, err)
+		}
+		err = errors.Join(err, old.Close())
+	}()
 	if _, err := removeDead(o.Dir, filepath.Base(o.path(".")), "", temporarySuffix); err != nil {
 		return nil, err
 	}
@@ -68,15 +85,19 @@ func createOnce(o Options, mem memory) (_ Writer, err error) {
 		return nil, err
 	}
 	if same {
-		old.bequeath(c, o.Logger)
+		old.bequeath(c)
 	} else {
 		c.word(hNextSeq).Store(o.FirstSeq)
 		c.word(hPublishedNext).Store(o.FirstSeq)
+		c.word(hPosition).Store(uint64(o.Position))
 	}
 	d := describe(o, id)
 	pix, err := placeRing(o, id, c, temporary, old, mem, &d)
 	if err != nil {
 		return nil, errors.Join(err, c.m.Close(), c.f.Close())
+	}
+	if same {
+		old.tell(c, o.Logger)
 	}
 	w := startWriter(d, c, pix, newDepth(o.MinSlots, o.Geometry.Slots, clock.Now), o.Logger)
 	if w.staged != nil {

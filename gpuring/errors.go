@@ -23,11 +23,15 @@ var (
 	ErrReadersFull = errors.New("gpuring: reader table full")
 	// ErrNoSpace: the ring does not fit into its folder's memory.
 	ErrNoSpace = errors.New("gpuring: not enough shared memory")
+	// ErrCrowded: the ring does not fit beside that of a writer that died, which readers still map. It is ErrNoSpace as well.
+	ErrCrowded = errors.New("gpuring: readers still have the ring before")
 	// ErrTorn: the frame was not, or not yet, in device memory when the work on it began, or that work was not waited
 	// for. Discard the result.
 	ErrTorn = errors.New("gpuring: frame torn")
 	// ErrDevice: the GPU failed; the error wraps the *cuda.Error, if there is one. Use a ring or a reader without it.
 	ErrDevice = errors.New("gpuring: GPU failed")
+	// ErrUploading: uploads have not ended, and what they may touch is kept. Close again, later, to free it.
+	ErrUploading = errors.New("gpuring: uploads have not ended")
 	// ErrZeros: the imported memory reads as zeros, as under WSL2.
 	ErrZeros = errors.New("gpuring: imported device memory holds zeros only")
 	// ErrCanary: the imported memory does not hold what the writer wrote there.

@@ -1,6 +1,10 @@
 package gpuring
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // Faults lets tests of other packages name the switches.
 type Faults = faults
@@ -42,3 +46,15 @@ func Released(w Writer) bool {
 
 // Poison lets streams go that wait for frames which will not come.
 func Poison(r Reader) { r.(*deviceReader).fences.poison() }
+
+// CreateWithin is Create in a folder that is full unless there is room.
+func CreateWithin(o Options, room func() bool) (Writer, error) {
+	mem := hostMemory
+	mem.reserve = func(o Options, id identity) (pixels, error) {
+		if !room() {
+			return nil, unix.ENOSPC
+		}
+		return newHostPixels(o, id)
+	}
+	return create(o, mem)
+}

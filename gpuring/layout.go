@@ -61,7 +61,7 @@ const (
 	rState = 0 // epoch<<2 | readerFree, readerLive or readerRevoked; the epoch counts the owners of the entry
 	rPID   = 1
 	rBeat  = 2 // CLOCK_MONOTONIC ns
-	rMaps  = 3 // 1 while the reader has the device memory imported
+	rMaps  = 3 // 1 while the reader has the pixels mapped
 	rName  = 8 // nameWords
 )
 

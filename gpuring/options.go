@@ -27,6 +27,7 @@ type Options struct {
 	// is uploaded.
 	Fill     func(s *cuda.Stream, v View, seq uint64) error `json:"-"`
 	FirstSeq uint64                                         // the first sequence number, unless the ring goes on with those of a writer that died
+	Position int64                                          // the source position to begin with, likewise
 	Logger   *slog.Logger                                   // none: nothing is logged
 }
 

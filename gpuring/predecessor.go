@@ -89,11 +89,14 @@ func inUse(f *os.File, size int64, o Options) error {
 }
 
 // bequeath closes the dead ring and copies to c what outlives it.
-func (p *predecessor) bequeath(c *control, log *slog.Logger) {
+func (p *predecessor) bequeath(c *control) {
 	p.m.Word(hState).Store(ringClosed)
 	for _, word := range []int{hNextSeq, hPublishedNext, hPosition} {
 		c.word(word).Store(p.m.Word(word).Load())
 	}
+}
+
+func (p *predecessor) tell(c *control, log *slog.Logger) {
 	log.Info("ring of a dead writer taken over", "pid", p.m.Word(hWriterPID).Load(),
 		"next_seq", c.word(hNextSeq).Load(), "position", c.word(hPosition).Load())
 }

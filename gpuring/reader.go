@@ -32,10 +32,8 @@ func startReader(d Descriptor, c *control, pix pixels, index int, epoch uint64) 
 		r.device, r.fences = p, p.fences
 		r.fences.gone = c.closedOrDead
 		r.fences.bench.watch(r.fences)
-		if p.writer == nil {
-			c.reader(index, rMaps).Store(1)
-		}
 	}
+	c.reader(index, rMaps).Store(1)
 	r.pulse = every(beatInterval, r.beat)
 	return r
 }
@@ -46,12 +44,13 @@ func (r *ringReader) beat() {
 	if !r.gone.Load() && r.c.closedOrDead() {
 		r.gone.Store(true)
 	}
-	if r.device != nil && r.gone.Load() && !r.letGo() {
+	if r.gone.Load() && !r.letGo() && r.device != nil {
 		r.device.part(&r.parted)
 	}
 }
 
-// letGo gives up the device memory of a ring whose writer has gone, unless it is leased or busy.
+// letGo gives up the pixels of a ring whose writer has gone, unless they are leased or this reader is busy: there may be no room for
+// the next ring beside them.
 func (r *ringReader) letGo() bool {
 	if !r.mu.TryLock() { // Close holds it while it waits for the heartbeat
 		return false

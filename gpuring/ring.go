@@ -46,12 +46,15 @@ type Writer interface {
 	AttachLocal(identity string) (Reader, error)
 	// UploadStall returns for how long the GPU has not ended any of the uploads under way; 0 when there is none.
 	UploadStall() time.Duration
+	// CallStall returns for how long a method has been at work: in a ring with a GPU, calls of a driver that hangs do not come back,
+	// and keep every other method from its answer but this one.
+	CallStall() time.Duration
 	// Retire makes room for the camera's next ring: it unlinks the files, so that nobody attaches any more, and no frame
 	// begins any more; open claims can only be aborted. Readers go on to lease what was published. It waits for nothing.
 	Retire() error
-	// Close retires the ring, marks it closed (readers get ErrClosed) and frees it. With a GPU it waits up to a second for
-	// other processes to let go of the device memory, and two for uploads to end; if they do not, what the GPU may touch
-	// stays until the process ends. A GPU that hangs can keep Close for ever, but no other method.
+	// Close retires the ring, marks it closed (readers get ErrClosed) and frees it. It waits up to a second for readers to let go of
+	// the pixels, and with a GPU two for uploads to end: if they do not, it returns ErrUploading, and what the GPU may touch stays until
+	// Close is called again after their end. A driver that does not free memory keeps Close for ever, but no other method.
 	Close() error
 }
 

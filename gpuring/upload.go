@@ -33,6 +33,7 @@ type stagedPixels struct {
 	states []uploadState
 	queued []int64 // when the upload of a slot was, CLOCK_MONOTONIC ns
 	moved  int64   // when an upload was last seen to have ended
+	late   bool    // Close has waited for the uploads in vain
 	proofs *prover
 
 	uploads, failures uint64
@@ -168,16 +169,14 @@ func (p *stagedPixels) stats(s *Stats, ask bool) {
 	}
 }
 
-// Close lets the uploads end first. If the GPU does not finish them, everything that it may touch stays where it is
-// until the process ends.
+// Close lets the uploads end first. If the GPU does not finish them, everything that it may touch stays where it is until a later call
+// finds that they have ended.
 func (p *stagedPixels) Close() error {
 	if p.gpu == nil {
 		return nil
 	}
-	if p.stream != nil {
-		if err := finish(p.stream); errors.Is(err, errLate) {
-			return errors.Join(deviceError("end the uploads", err), p.f.Close())
-		}
+	if err := p.finish(); err != nil {
+		return err
 	}
 	p.gpu = nil
 	err := errors.Join(p.stream.Close(), p.proofs.close(), p.words.close(), p.locked.Close())
@@ -185,6 +184,27 @@ func (p *stagedPixels) Close() error {
 		err = errors.Join(err, p.mem.leave())
 	}
 	return errors.Join(err, p.hostPixels.Close())
+}
+
+// finish waits for the uploads, once; ErrUploading when they do not end.
+func (p *stagedPixels) finish() error {
+	if p.stream == nil {
+		return nil
+	}
+	limit := patience
+	if p.late {
+		limit = 0
+	}
+	if err := finishWithin(p.stream, limit); !errors.Is(err, errLate) {
+		return nil // a GPU that has failed touches nothing any more
+	}
+	p.late = true
+	var err error
+	if p.f != nil {
+		err = p.f.Close()
+		p.f = nil
+	}
+	return errors.Join(deviceError("free the ring", ErrUploading), err)
 }
 
 // readyWords write generations in the order of a stream.

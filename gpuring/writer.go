@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"facetrack/gpuring/internal/shm"
@@ -16,7 +15,7 @@ type ringWriter struct {
 	log    *slog.Logger
 	reaper *ticking
 
-	mu       sync.Mutex // orders this process's calls; no reader can hold it
+	mu       callLock // orders this process's calls; no reader can hold it
 	c        *control
 	pix      pixels
 	staged   *stagedPixels // pix of a ring with a GPU
@@ -25,6 +24,7 @@ type ringWriter struct {
 	retired  bool
 	closed   bool
 	released bool // Close has come to the pixels: the last claim closes them
+	kept     bool // uploads keep the pixels from being freed: the next Close tries again
 }
 
 func startWriter(d Descriptor, c *control, pix pixels, depth *depth, log *slog.Logger) *ringWriter {
@@ -69,8 +69,11 @@ func (w *ringWriter) Begin() (Claim, error) {
 func (w *ringWriter) Ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.retired { // its events may be gone
+		return false
+	}
 	_, _, found := w.c.oldestFree(choice{w.c.slots, w.busy})
-	return found && !w.retired
+	return found
 }
 
 // busy reports whether a slot is not free although nobody holds it: the GPU still reads it.
@@ -159,18 +162,22 @@ func (w *ringWriter) retire() error {
 
 func (w *ringWriter) Close() error {
 	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return nil
+	again, kept := w.closed, w.kept
+	w.closed, w.kept = true, false
+	var err error
+	if !again {
+		w.c.word(hState).Store(ringClosed)
+		err = w.retire()
 	}
-	w.closed = true
-	w.c.word(hState).Store(ringClosed)
-	err := w.retire()
 	w.mu.Unlock()
-	if w.staged != nil {
-		w.c.awaitImporters()
+	switch {
+	case !again:
+		w.c.awaitReaders()
+		err = errors.Join(err, w.release())
+	case kept:
+		err = w.free()
 	}
-	if err = errors.Join(err, w.release()); err != nil {
+	if err != nil {
 		return fmt.Errorf("close ring %s: %w", w.desc.Ring, err)
 	}
 	return nil
@@ -185,22 +192,30 @@ func (w *ringWriter) release() error {
 	claimed := w.claims > 0
 	w.mu.Unlock()
 	if !claimed {
-		err = errors.Join(err, w.pix.Close())
+		err = errors.Join(err, w.free())
 	}
 	return err
 }
 
-// farewell is how long other processes have to let go of device memory: ten heartbeats.
+func (w *ringWriter) free() error {
+	err := w.pix.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = errors.Is(err, ErrUploading)
+	return err
+}
+
+// farewell is how long readers have to let go of pixels: ten heartbeats.
 const farewell = time.Second
 
-// awaitImporters returns when no living process has the device memory imported, or when it has had its time.
-func (c *control) awaitImporters() {
-	for end := clock.Now() + int64(farewell); c.imported() && clock.Now() < end; {
+// awaitReaders returns when no living reader has the pixels mapped, or when they have had their time.
+func (c *control) awaitReaders() {
+	for end := clock.Now() + int64(farewell); c.mapped() && clock.Now() < end; {
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-func (c *control) imported() bool {
+func (c *control) mapped() bool {
 	for i := range MaxReaders {
 		status := c.reader(i, rState).Load() & statusMask
 		if status != readerFree && c.reader(i, rMaps).Load() != 0 && !c.ownerGone(readerByte(i)) {

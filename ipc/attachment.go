@@ -15,6 +15,7 @@ type attachment struct {
 	channel
 	reach
 	ring, nonce string
+	frameBytes  int       // of a frame of that ring
 	rung        Transport // that made the channel
 	link        *Link
 

@@ -46,7 +46,7 @@ func (l *Link) attached(ctx context.Context, ring string) (*attachment, error) {
 		return a, err
 	}
 	if ring != "" && ring == l.asked && time.Since(l.askedAt) < askAgain {
-		return nil, fmt.Errorf("%w: capture has another ring than %s", gpuring.ErrStale, ring)
+		return nil, fmt.Errorf("%w: capture has another ring than %s", ErrOtherRing, ring)
 	}
 	a, err := l.attach(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (l *Link) attached(ctx context.Context, ring string) (*attachment, error) {
 	}
 	if ring != "" && a.ring != ring {
 		l.asked, l.askedAt = ring, time.Now()
-		return nil, fmt.Errorf("%w: the ring is %s now, not %s", gpuring.ErrStale, a.ring, ring)
+		return nil, fmt.Errorf("%w: the ring is %s now, not %s", ErrOtherRing, a.ring, ring)
 	}
 	return a, nil
 }
@@ -95,7 +95,10 @@ func (l *Link) climb(ctx context.Context, reply *AttachReply, last bool) (*attac
 		t := r.transport()
 		ch, err := l.try(ctx, r, reply)
 		if err == nil {
-			a := &attachment{channel: ch, reach: ch.reaches(), ring: reply.Ring.Ring, nonce: reply.Ring.Nonce, rung: t, link: l}
+			a := &attachment{
+				channel: ch, reach: ch.reaches(), ring: reply.Ring.Ring, nonce: reply.Ring.Nonce, frameBytes: reply.Ring.Geometry.FrameBytes(),
+				rung: t, link: l,
+			}
 			return a, attempts, nil
 		}
 		if ctx.Err() != nil { // no other rung helps

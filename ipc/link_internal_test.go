@@ -144,8 +144,8 @@ func TestRetiredAttachmentClosesWithItsLastLease(t *testing.T) {
 }
 
 func TestSessionIsKeptByUse(t *testing.T) {
-	s := &Server{sessions: map[string]*session{"a": {}, "b": {}}}
-	if err := s.serve(&AttachRequest{Op: opPing, Session: "a"}); err != nil {
+	s := &Server{ring: &served{}, sessions: map[string]*session{"a": {}, "b": {}}}
+	if _, err := s.serve(&AttachRequest{Op: opPing, Session: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if s.sessions["a"].seen.IsZero() || !s.sessions["b"].seen.IsZero() {

@@ -13,6 +13,9 @@ var (
 	ErrNoCapture = errors.New("no capture process answers for the camera")
 	// ErrAttach: capture answers, but no transport works; the error lists why.
 	ErrAttach = errors.New("cannot attach to the camera's ring")
+	// ErrOtherRing: the frame is of a ring that is not the camera's any more, and that this link is not attached to. It is
+	// gpuring.ErrStale as well.
+	ErrOtherRing = fmt.Errorf("%w: of another ring", gpuring.ErrStale)
 	// errUnknownSession: capture has forgotten this link, which was silent for too long or is new to it.
 	errUnknownSession = fmt.Errorf("%w: capture does not know this session", gpuring.ErrRevoked)
 	errRefused        = errors.New("capture refuses")

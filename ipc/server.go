@@ -24,24 +24,29 @@ type ServerOptions struct {
 // DefaultMaxSilence is how long a copying consumer may be silent.
 const DefaultMaxSilence = 2 * time.Second
 
-// Server is capture's side of one camera's ring: it answers attach requests, and sends pixels to consumers
-// that cannot map them. One Server serves one ring: a new ring needs a new Server.
+// Server is capture's side of one camera's rings: it answers attach requests, and sends pixels to consumers
+// that cannot map them. When a ring is replaced, consumers that copy come to its end while others attach to the next.
 type Server struct {
 	nc     *nats.Conn
-	writer gpuring.Writer
-	device gpuring.DeviceWriter // the writer, when its pixels are in device memory; else nil
-	noGPU  string
 	log    *slog.Logger
 	host   string
 	subs   []*nats.Subscription
 	staged []byte // the frame being sent; only the pixel subscription's goroutine uses it
 
 	mu       sync.Mutex
+	ring     *served // nil between two rings
 	sessions map[string]*session
 	stats    ServerStats
 	closed   bool
 
 	done, stopped chan struct{}
+}
+
+// served is a ring that consumers may attach to.
+type served struct {
+	writer gpuring.Writer
+	device gpuring.DeviceWriter // the writer, when its pixels are in device memory; else nil
+	noGPU  string
 }
 
 // ServerStats counts what a Server has done.
@@ -62,13 +67,11 @@ func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog
 	if opts.MaxSilence <= 0 {
 		opts.MaxSilence = DefaultMaxSilence
 	}
-	if opts.NoGPU == "" {
-		opts.NoGPU = "the ring is in host memory: capture has no CUDA device"
-	}
 	s := &Server{
-		nc: nc, writer: w, device: deviceOf(w), noGPU: opts.NoGPU, log: logger.With("camera", camera), host: hostname(),
+		nc: nc, log: logger.With("camera", camera), host: hostname(),
 		sessions: map[string]*session{}, done: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	s.Serve(w, opts.NoGPU)
 	go s.forget(opts.MaxSilence)
 	for kind, handle := range map[Kind]nats.MsgHandler{KindRing: s.onRing, KindPixels: s.onPixels, KindRelease: s.onRelease} {
 		sub, err := nc.Subscribe(Subject(rig, camera, kind), handle)
@@ -81,6 +84,23 @@ func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog
 		return nil, errors.Join(fmt.Errorf("ipc: serve camera %s: %w", camera, err), s.Close())
 	}
 	return s, nil
+}
+
+// Serve offers the camera's next ring to consumers; noGPU as in ServerOptions.
+func (s *Server) Serve(w gpuring.Writer, noGPU string) {
+	if noGPU == "" {
+		noGPU = "the ring is in host memory: capture has no CUDA device"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ring = &served{writer: w, device: deviceOf(w), noGPU: noGPU}
+}
+
+// Leave offers the ring to nobody any more. Consumers that copy go on to fetch its frames until it is closed.
+func (s *Server) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ring = nil
 }
 
 func deviceOf(w gpuring.Writer) gpuring.DeviceWriter {
@@ -147,18 +167,19 @@ func (s *Server) answer(data []byte) (AttachReply, error) {
 	if err != nil {
 		return AttachReply{}, err
 	}
-	if err := s.serve(&request); err != nil {
+	ring, err := s.serve(&request)
+	if err != nil {
 		return AttachReply{}, err
 	}
-	reply := s.describe(&request)
+	reply := s.describe(ring, &request)
 	if request.Op == opProve {
-		reply.Cell, err = s.prove(&request)
+		reply.Cell, err = ring.prove(&request)
 	}
 	return reply, err
 }
 
 // prove writes a consumer's challenge into device memory, on a stream of its own: no frame waits for it.
-func (s *Server) prove(r *AttachRequest) (cell int, err error) {
+func (s *served) prove(r *AttachRequest) (cell int, err error) {
 	if s.device == nil {
 		return 0, fmt.Errorf("%w: %s", errRefused, s.noGPU)
 	}
@@ -170,21 +191,21 @@ func (s *Server) prove(r *AttachRequest) (cell int, err error) {
 }
 
 // describe makes the answer to an attach request.
-func (s *Server) describe(r *AttachRequest) AttachReply {
+func (s *Server) describe(ring *served, r *AttachRequest) AttachReply {
 	offers := []Offer{
-		{Transport: CUDAIPC, Offered: s.device != nil},
+		{Transport: CUDAIPC, Offered: ring.device != nil},
 		{Transport: SHM, Offered: true},
 		{Transport: Copy, Offered: true},
 	}
-	if s.device == nil {
-		offers[0].Reason = s.noGPU
+	if ring.device == nil {
+		offers[0].Reason = ring.noGPU
 	}
 	for i := range offers {
 		if o := &offers[i]; o.Offered && !slices.Contains(r.Accepts, o.Transport) {
 			o.Offered, o.Reason = false, "the consumer does not accept it"
 		}
 	}
-	return AttachReply{Ring: s.writer.Descriptor(), Transports: offers, Host: s.host, UID: os.Geteuid()}
+	return AttachReply{Ring: ring.writer.Descriptor(), Transports: offers, Host: s.host, UID: os.Geteuid()}
 }
 
 func (s *Server) refused(err error) {

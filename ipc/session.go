@@ -17,26 +17,28 @@ type session struct {
 	seen     time.Time
 }
 
-// serve does what an attach request asks for, besides the description that answers it.
-func (s *Server) serve(r *AttachRequest) error {
+// serve does what an attach request asks for, besides the description of the ring that answers it.
+func (s *Server) serve(r *AttachRequest) (*served, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return gpuring.ErrClosed
+	if r.Op == opPing { // it counts between two rings, too
+		if _, err := s.known(r.Session); err != nil {
+			return nil, err
+		}
+	}
+	if s.closed || s.ring == nil {
+		return nil, gpuring.ErrClosed
 	}
 	switch r.Op {
 	case opAttach:
 		s.stats.Attaches++
-		return nil
-	case opProve:
-		return nil
+		return s.ring, nil
+	case opProve, opPing:
+		return s.ring, nil
 	case opCopy:
-		return s.admit(r)
-	case opPing:
-		_, err := s.known(r.Session)
-		return err
+		return s.ring, s.admit(r)
 	}
-	return fmt.Errorf("op: %w: %.32q, attach, prove, copy or ping expected", ErrInvalid, r.Op)
+	return nil, fmt.Errorf("op: %w: %.32q, attach, prove, copy or ping expected", ErrInvalid, r.Op)
 }
 
 // admit makes the reader of a new session. The caller holds mu.
@@ -46,7 +48,7 @@ func (s *Server) admit(r *AttachRequest) error {
 		return nil
 	}
 	identity := r.Identity + "@" + r.Host
-	reader, err := s.writer.AttachLocal(identity)
+	reader, err := s.ring.writer.AttachLocal(identity)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,23 @@ func (l *Link) Status() LinkStatus {
 	return s
 }
 
+// Reach is how the frames of a ring reach this process, and their size.
+type Reach struct {
+	Transport  Transport
+	GPU        string // device memory: the UUID of the GPU that reads it
+	FrameBytes int
+}
+
+// Reaches tells how the link reaches a ring; false while it is not attached to that one.
+func (l *Link) Reaches(ring string) (Reach, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now == nil || l.now.ring != ring {
+		return Reach{}, false
+	}
+	return Reach{Transport: l.now.transport, GPU: l.now.gpu, FrameBytes: l.now.frameBytes}, true
+}
+
 // adopt makes a the attachment of the link and retires the one before.
 func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	l.mu.Lock()

@@ -61,15 +61,21 @@ func (d *doctor) ringSpace() Check {
 	}
 	what, need := d.need()
 	free := int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // their types differ between processors
-	seen := fmt.Sprintf("%d MiB free in %s; %s may take %d MiB", free/mib, d.dir(), what, (need+mib-1)/mib)
-	if free < need {
-		return fail(seen, fmt.Sprintf("enlarge it (mount -o remount,size=%dM %s; in a container --shm-size=%dm or --ipc=host), or lower ring.slots",
-			2*need/mib, d.dir(), 2*need/mib))
+	seen := fmt.Sprintf("%d MiB free in %s; %s may take %d MiB, and for a moment twice that when capture is started again",
+		free/mib, d.dir(), what, (need+mib-1)/mib)
+	cure := fmt.Sprintf("enlarge it (mount -o remount,size=%dM %s; in a container --shm-size=%dm or --ipc=host), or lower ring.slots",
+		2*need/mib+1, d.dir(), 2*need/mib+1)
+	switch {
+	case free < need:
+		return fail(seen, cure)
+	case free < 2*need:
+		return warn(seen+": it will wait until the other stages have let go of the old rings", cure)
 	}
 	return ok(seen)
 }
 
-// need is how many bytes the configured rings may take, in the largest pixel format.
+// need is how many bytes the configured rings may take, in the largest pixel format. While capture is started again, the other stages
+// may still have the rings before.
 func (d *doctor) need() (what string, bytes int64) {
 	cameras, slots := d.o.Config.Cameras, d.o.Config.Ring.Slots
 	what = fmt.Sprintf("%d configured cameras with up to %d slots each", len(cameras), slots)

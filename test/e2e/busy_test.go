@@ -31,7 +31,7 @@ func undisturbed(t *testing.T, run func() (disturbed string)) {
 }
 
 // late are the reasons for which frames are dropped where processes stand still for long.
-var late = []string{links.ReasonRevoked, links.ReasonOverwritten, links.ReasonQueueFull, links.ReasonUnreachable, ledger.Lost}
+var late = []string{links.ReasonRevoked, links.ReasonOverwritten, links.ReasonQueueFull, links.ReasonRingClosed, links.ReasonUnreachable, ledger.Lost}
 
 // checkNothingLost: no process was started again, and no frame was dropped. It returns those that were dropped because
 // of a busy machine.

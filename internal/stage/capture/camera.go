@@ -37,6 +37,8 @@ type camera struct {
 	leaving []*farewell // of rings before this one
 
 	nextSeq  uint64 // where a ring that follows a closed one goes on
+	reached  int64  // the source position of the ring before
+	watch    *watch // of a ring on the GPU; else nil
 	position int64  // frames grabbed from the source
 	lastSeq  uint64
 	any      bool // at least one frame was captured
@@ -129,10 +131,15 @@ func permanentSource(err error) error {
 
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
+	var err error
+	if c.server != nil { // nobody copies any more
+		err = c.server.Close()
+		c.server = nil
+	}
 	if c.ring != nil {
 		c.leaveRing()
 	}
-	err := c.settle()
+	err = errors.Join(err, c.settle())
 	c.closeGPU()
 	if c.pixels != nil {
 		err = errors.Join(err, c.pixels.Close())

@@ -16,11 +16,13 @@ type limits struct {
 	stall   time.Duration // of uploads, until the GPU is given up
 	linger  time.Duration // of stages that still have frames of an old ring
 	goodbye time.Duration // of all that is closed, when a camera has to go on or to end
+	note    time.Duration // of the bucket, to store that a ring has ended
+	call    time.Duration // of one call of the driver, until the process is given up
 }
 
-// An upload takes a millisecond; a frame that is late by the patience is lost anyway. Frames and goodbye together are shorter than
-// what a service manager or facetrack up grants (5 s).
-var usual = limits{stall: patience, linger: patience, goodbye: 2500 * time.Millisecond}
+// An upload takes a millisecond; a frame that is late by the patience is lost anyway. The last frames, the note and the goodbye
+// together are shorter than what a service manager or facetrack up grants (5 s).
+var usual = limits{stall: patience, linger: patience, goodbye: 2250 * time.Millisecond, note: 500 * time.Millisecond, call: 5 * time.Second}
 
 // farewell is the end of a ring, behind the camera's back: the stages come to its last frames, the other processes let go of its
 // memory, the driver frees it.
@@ -30,8 +32,9 @@ type farewell struct {
 	left  func() bool   // the stages have done with its frames
 	log   *slog.Logger
 	hurry context.CancelFunc // ends the stages' time
-	over  chan struct{}      // closed at the end, with err
+	over  chan struct{}      // closed when there is nothing to wait for any more, with err
 	err   error
+	freed chan struct{} // closed when nothing is left of the ring: later than over, if uploads hang
 }
 
 // part begins the farewell of a ring.
@@ -39,7 +42,7 @@ func (c *camera) part(ring gpuring.Writer, gpu *cuda.Context) *farewell {
 	ctx, hurry := context.WithTimeout(context.Background(), c.limits.linger)
 	end := c.flight.end()
 	f := &farewell{
-		ring: ring, gpu: gpu, left: func() bool { return c.flight.passed(end) }, hurry: hurry, over: make(chan struct{}),
+		ring: ring, gpu: gpu, left: func() bool { return c.flight.passed(end) }, hurry: hurry, over: make(chan struct{}), freed: make(chan struct{}),
 		log: c.env.Log.With("camera", c.cfg.Name, "ring", ring.ID()),
 	}
 	c.leaving = append(c.leaving, f)
@@ -51,9 +54,32 @@ func (f *farewell) run(ctx context.Context) {
 	defer close(f.over)
 	f.linger(ctx)
 	f.hurry()
-	if f.err = errors.Join(f.ring.Close(), f.gpu.Close()); f.err != nil {
+	if f.err = f.ring.Close(); !f.late() {
+		f.err = errors.Join(f.err, f.gpu.Close())
+		close(f.freed)
+	}
+	if f.err != nil {
 		f.log.Warn("old ring did not close", "error", f.err)
 	}
+	if f.late() {
+		go f.outlast()
+	}
+}
+
+// late tells whether uploads have outlived the ring's end.
+func (f *farewell) late() bool { return errors.Is(f.err, gpuring.ErrUploading) }
+
+// outlast frees the ring when the GPU has come back.
+func (f *farewell) outlast() {
+	const pause = 100 * time.Millisecond
+	err := f.ring.Close()
+	for ; errors.Is(err, gpuring.ErrUploading); err = f.ring.Close() {
+		time.Sleep(pause)
+	}
+	if err = errors.Join(err, f.gpu.Close()); err != nil {
+		f.log.Warn("old ring did not close", "error", err)
+	}
+	close(f.freed)
 }
 
 // linger keeps the ring readable until the stages have done with its frames.
@@ -75,11 +101,11 @@ func (f *farewell) cut() bool {
 	return f.ring.UploadStall() > late || f.ring.Stats().UploadsLost > 0
 }
 
-// ended tells whether everything was freed.
+// ended tells whether everything was freed, or given back by a driver that has failed.
 func (f *farewell) ended() bool {
 	select {
-	case <-f.over:
-		return f.err == nil
+	case <-f.freed:
+		return true
 	default:
 		return false
 	}
@@ -97,6 +123,9 @@ func (c *camera) settle() error {
 		select {
 		case <-f.over:
 			all = append(all, f.err)
+			if f.late() {
+				c.gpus.hang(f, hang{fmt.Sprintf("the GPU has not ended the uploads of ring %s", f.ring.ID())})
+			}
 		case <-ctx.Done():
 			all = append(all, f.leaveBehind(c.gpus, c.limits.goodbye))
 		}

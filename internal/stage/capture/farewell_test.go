@@ -4,20 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"facetrack/gpuring"
-	"facetrack/internal/cuda"
 	"facetrack/internal/source"
 	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 )
 
-func (r *rig) link() *ipc.Link {
+func (r *rig) link(allow ...ipc.Transport) *ipc.Link {
 	r.T.Helper()
-	l, err := ipc.NewLink(r.NC.Conn, stagetest.Rig, "cam0", "consumer", ipc.LinkOptions{Dir: r.env.Config.Ring.Dir, Timeout: stagetest.Deadline})
+	l, err := ipc.NewLink(r.NC.Conn, stagetest.Rig, "cam0", "consumer", ipc.LinkOptions{
+		Dir: r.env.Config.Ring.Dir, Timeout: stagetest.Deadline, Allow: allow,
+	})
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func (r *rig) readFilled(l *ipc.Link, f ipc.Frame, want byte) {
 	}
 }
 
-// Frames of a ring that was replaced are read to the last, in their order, while the next ring fills; then it goes.
+// Frames of a ring that was replaced are read to the last, in their order, by whatever transport, while the next ring fills; then it goes.
 func TestReplacedRingIsReadToItsEnd(t *testing.T) {
 	renew := func(_ *rig, c *camera, _ *stepped) error { return c.renewRing() }
 	fail := func(r *rig, _ *camera, _ *stepped) error {
@@ -52,20 +52,24 @@ func TestReplacedRingIsReadToItsEnd(t *testing.T) {
 		"new geometry": {false, renew}, "new geometry, on the GPU": {true, renew}, "failed GPU": {true, fail},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var r *rig
-			if c.gpu {
-				r, _ = newRigWithGPU(t)
-			} else {
-				r = newRig(t)
+			for by, allowed := range map[string][]ipc.Transport{"fastest": nil, "copy": {ipc.Copy}} {
+				t.Run(by, func(t *testing.T) {
+					var r *rig
+					if c.gpu {
+						r, _ = newRigWithGPU(t)
+					} else {
+						r = newRig(t)
+					}
+					r.readToTheEnd(c.replace, allowed...)
+				})
 			}
-			r.readToTheEnd(c.replace)
 		})
 	}
 }
 
-func (r *rig) readToTheEnd(replace func(*rig, *camera, *stepped) error) {
+func (r *rig) readToTheEnd(replace func(*rig, *camera, *stepped) error, allowed ...ipc.Transport) {
 	c := r.camera(drawn("synthetic:faces=0,size=160x120,format=BGR", "realtime"))
-	src, link := c.replace(r.T.(*testing.T)), r.link()
+	src, link := c.replace(r.T.(*testing.T)), r.link(allowed...)
 	src.then = c.info
 	c.limits.linger = time.Hour
 	var all []ipc.Frame
@@ -157,47 +161,6 @@ func TestOneFarewellAtATime(t *testing.T) {
 	if err := c.Close(); err != nil || !before.ended() {
 		t.Errorf("Close left a farewell behind: %v", err)
 	}
-}
-
-// Where two rings have no room beside each other, the old one goes first.
-func TestNoRoomForTwoRings(t *testing.T) {
-	for _, full := range []error{gpuring.ErrNoSpace, errors.Join(gpuring.ErrDevice, cuda.OutOfMemory)} {
-		r := newRig(t)
-		var open atomic.Int32
-		r.gpus.create = func(o gpuring.Options) (gpuring.Writer, error) {
-			if open.Load() > 0 {
-				return nil, full
-			}
-			w, err := gpuring.Create(o)
-			open.Add(1)
-			return counted{w, &open}, err
-		}
-		c := r.camera(drawn("synthetic:faces=0,size=160x120", "realtime"))
-		src := c.replace(t)
-		src.then = c.info
-		c.limits.linger = time.Hour
-		r.grab(c, src)
-		r.next(0)
-		if err := c.renewRing(); err != nil {
-			t.Fatal(err)
-		}
-		r.grab(c, src)
-		r.checkFilled(r.next(1), 2)
-		if s := r.env.Telemetry.Snapshot().Cameras["cam0"]; s.State != "running" {
-			t.Errorf("state %q", s.State)
-		}
-	}
-}
-
-// counted is a ring that takes room until it is closed.
-type counted struct {
-	gpuring.Writer
-	open *atomic.Int32
-}
-
-func (w counted) Close() error {
-	defer w.open.Add(-1)
-	return w.Writer.Close()
 }
 
 // Other processes that hold the memory of a ring do not keep a camera waiting that needs another one.

@@ -127,6 +127,41 @@ func TestGPUThatHangs(t *testing.T) {
 	told()
 }
 
+// When the driver comes back, what it kept is freed, and the next ring is on the GPU again.
+func TestGPUThatComesBack(t *testing.T) {
+	r, gpu := newRigWithGPU(t)
+	g := newGate(t, gpu)
+	g.holdUploads(r)
+	c := r.camera(drawn("synthetic:faces=0,size=160x120", "realtime"))
+	src := c.replace(t)
+	src.then = c.info
+	r.grab(c, src)
+	r.next(0)
+	c.limits.stall = time.Nanosecond
+	r.grab(c, src)
+	r.next(1)
+	old := c.leaving[0]
+	stagetest.Next(t, old.over)
+	renew := func() RingStatus {
+		t.Helper()
+		if err := c.renewRing(); err != nil {
+			t.Fatal(err)
+		}
+		return r.ringStatus()
+	}
+	if s := renew(); s.GPU != "" || old.ended() {
+		t.Errorf("the GPU hangs still: %+v", s)
+	}
+	g.open(t)
+	stagetest.Next(t, old.freed)
+	c.limits.stall = time.Hour
+	if s := renew(); s.GPU == "" || s.NoGPU != "" {
+		t.Errorf("the GPU is back: %+v", s)
+	}
+	r.grab(c, src)
+	r.next(2)
+}
+
 // With pace "max" no frame is lost: capture waits for a slot as long as the GPU may recover.
 func TestHangingGPUCostsARecordingNothing(t *testing.T) {
 	r, gpu := newRigWithGPU(t)

@@ -11,13 +11,17 @@ import (
 // leaveRing takes the ring from its names and from the bus, which waits for nobody, and begins its farewell. The next ring goes on
 // with its sequence numbers.
 func (c *camera) leaveRing() *farewell {
-	c.nextSeq = c.ring.Stats().NextSeq
-	c.remember(false)
-	if err := errors.Join(c.server.Close(), c.ring.Retire()); err != nil {
+	c.nextSeq, c.reached = c.ring.Stats().NextSeq, c.ring.Position()
+	c.remember(false, c.limits.note)
+	if c.server != nil {
+		c.server.Leave()
+	}
+	if err := c.ring.Retire(); err != nil {
 		c.env.Log.Warn("old ring not retired", "camera", c.cfg.Name, "ring", c.ring.ID(), "error", err)
 	}
+	c.watch.stop()
 	f := c.part(c.ring, c.gpu)
-	c.ring, c.server, c.gpu = nil, nil, nil
+	c.ring, c.gpu, c.watch = nil, nil, nil
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/clock"
@@ -25,21 +26,37 @@ func (c *camera) openRing() error {
 	c.recall()
 	ring, err := c.createRing()
 	if err != nil {
-		return stage.Permanent(err)
+		return c.lasting(err)
 	}
 	if c.pixels == nil {
 		if c.pixels, err = c.env.Dial("facetrack-pixels-" + c.cfg.Name); err != nil {
 			return errors.Join(err, ring.Close())
 		}
 	}
-	server, err := ipc.NewServer(c.pixels.Conn, c.env.Config.Rig, c.cfg.Name, ring, c.env.Log, ipc.ServerOptions{NoGPU: c.noGPU})
-	if err != nil {
-		return errors.Join(err, ring.Close())
+	if c.server == nil {
+		c.server, err = ipc.NewServer(c.pixels.Conn, c.env.Config.Rig, c.cfg.Name, ring, c.env.Log, ipc.ServerOptions{NoGPU: c.noGPU})
+		if err != nil {
+			return errors.Join(err, ring.Close())
+		}
+	} else {
+		c.server.Serve(ring, c.noGPU)
 	}
-	c.ring, c.server = ring, server
+	c.ring = ring
+	if c.gpu != nil {
+		c.watch = newWatch(ring, c.limits.call, c.stuck)
+	}
 	c.showRing()
-	c.remember(true)
+	c.remember(true, patience)
 	return nil
+}
+
+// lasting marks an error that a restart does not cure. Where there was a ring before, its readers let go of it sooner or later.
+func (c *camera) lasting(err error) error {
+	before := c.pixels != nil
+	if errors.Is(err, gpuring.ErrCrowded) || before && errors.Is(err, gpuring.ErrNoSpace) {
+		return err
+	}
+	return stage.Permanent(err)
 }
 
 func (c *camera) createRing() (gpuring.Writer, error) {
@@ -60,17 +77,20 @@ func (c *camera) createRing() (gpuring.Writer, error) {
 // create makes a ring. Where there is no room for it beside the one before, that one goes first.
 func (c *camera) create() (gpuring.Writer, error) {
 	ring, err := c.gpus.create(c.ringOptions())
-	if len(c.leaving) > 0 && (errors.Is(err, gpuring.ErrNoSpace) || errors.Is(err, cuda.OutOfMemory)) {
-		_ = c.settle() // it has told
-		return c.gpus.create(c.ringOptions())
+	if len(c.leaving) == 0 || !errors.Is(err, gpuring.ErrNoSpace) && !errors.Is(err, cuda.OutOfMemory) {
+		return ring, err
 	}
-	return ring, err
+	_ = c.settle() // it has told
+	if why := c.gpus.hanging(); why != "" && c.gpu != nil {
+		c.giveUpGPU(why)
+	}
+	return c.gpus.create(c.ringOptions())
 }
 
 func (c *camera) ringOptions() gpuring.Options {
 	cfg := c.env.Config
 	return gpuring.Options{
-		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq, GPU: c.gpu,
+		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq, Position: c.reached, GPU: c.gpu,
 		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
 		MinSlots: depth(cfg.Ring.MinSlots, c.window, cfg.Ring.Slots),
 	}
@@ -114,11 +134,11 @@ func (c *camera) recall() {
 }
 
 // remember stores the ring's state in the rig's bucket, for people and for recall: consumers learn it by attaching.
-func (c *camera) remember(open bool) {
+func (c *camera) remember(open bool, within time.Duration) {
 	if c.env.Bucket == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	host, _ := os.Hostname() // "" when it has none
 	err := c.env.Bucket.PutRing(ctx, ipc.RingState{

@@ -5,6 +5,7 @@ package links
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"facetrack/gpuring"
 	"facetrack/internal/config"
@@ -109,6 +110,20 @@ func TestContextThatMayBeNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	consume()
+	r.warm(set, false)
+}
+
+// A stage that has nothing to read, or a dead camera, does not keep it for ever.
+func TestContextThatNobodyComesFor(t *testing.T) {
+	t.Setenv("FAKE_CUDA_DEVICES", "2")
+	cudatest.Use(t)
+	r := newRig(t)
+	set := r.onSecondGPU(unchanged)
+	if err := set.warm.close(); err != nil {
+		t.Fatal(err)
+	}
+	set.warm.upFor(set.env, time.Millisecond)
+	r.Eventually("the context goes", func() bool { return !set.warm.is() })
 	r.warm(set, false)
 }
 
