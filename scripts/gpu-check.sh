@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that needs a real GPU, on a machine that need not be able to build: runs what scripts/gpu-pack.sh has packed into .gpu/.
-# gpu-check.sh [part…]   parts: probe unit nets torn kill soak e2e doctor bench mps; without any, all of them
+# gpu-check.sh [part…]   parts: probe unit nets media sanitize wear infer cameras torn kill soak e2e doctor bench mps; without any, all of them
 # OUT (./gpu-out) gets gpu-check.log, results.jsonl, summary.txt and what bench writes; TIMEOUT replaces each part's time in seconds.
-# FACETRACK_TORN_FRAMES, FACETRACK_TORN_SECONDS, FACETRACK_SOAK_KILLS, FACETRACK_SOAK_RIGS and their siblings set the scale.
+# FACETRACK_TORN_FRAMES, FACETRACK_TORN_SECONDS, FACETRACK_SOAK_KILLS, FACETRACK_SOAK_RIGS and their siblings set the scale; SANITIZE, SANITIZE_SECONDS,
+# INFER_FLAGS, CAMERAS_MODES and CAMERAS_FLAGS what those parts do; MPS_CAMERAS=1 has mps measure cameras too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 repo=$PWD
@@ -12,6 +13,7 @@ log=$out/gpu-check.log
 : >"$log" && : >"$out/results.jsonl"
 
 dir=$(realpath -m "${GPU_DIR:-.gpu}")
+beside=$dir # the pack: models, recordings, frames
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -f "$dir/pack.tar.xz" ]; then
@@ -28,6 +30,11 @@ export FACETRACK_BIN=$dir/facetrack LD_LIBRARY_PATH=$dir/lib${LD_LIBRARY_PATH:+:
 rows=()
 failed=0
 
+# with_assets lets what follows in a part find the public models and recordings.
+with_assets() {
+	[ -n "${FACETRACK_ASSETS:-}" ] || [ ! -d "$beside/assets" ] || export FACETRACK_ASSETS=$beside/assets
+	[ -n "${FACETRACK_FRAMES:-}" ] || [ ! -d "$beside/frames" ] || export FACETRACK_FRAMES=$beside/frames
+}
 # test_program NAME FOLDER ARGUMENTS… runs a test program where its package lies.
 test_program() {
 	local name=$1 folder=$2
@@ -65,15 +72,70 @@ unit() {
 	test_program doctor.test internal/doctor || bad=1
 	return $bad
 }
-# The kernels of networks and pictures, and whole networks where FACETRACK_ASSETS has the public models.
+# The kernels of networks and pictures, and whole networks where the public models are.
 nets() {
 	local bad=0
+	with_assets
 	test_program nn.test internal/kernels/nn || bad=1
 	test_program image.test internal/kernels/image || bad=1
 	test_program faces.test internal/kernels/faces || bad=1
 	test_program infer.test infer/cuda || bad=1
+	test_program golden.test infer/goldentest || bad=1
+	test_program captured.test internal/cuda/captured || bad=1
+	test_program vision.test internal/gpuvision || bad=1
+	test_program int8.test internal/inferbench/int8 || bad=1
+	test_program detect.test internal/stage/detect || bad=1
+	test_program landmarks.test internal/stage/landmarks || bad=1
 	test_program nn.test internal/kernels/nn -test.run '^$' -test.bench . -test.benchtime 200x || bad=1
+	test_program int8.test internal/inferbench/int8 -test.run '^$' -test.bench . -test.benchtime 100x || bad=1
+	test_program vision.test internal/gpuvision -test.run '^$' -test.bench . -test.benchtime 300x || bad=1
 	return $bad
+}
+# Every frame of the public recordings through the GPU and through plain Go.
+media() { with_assets && test_program media.test test/gpu/media -test.run '^TestDrawn$|^TestMedia$'; }
+wear() { test_program media.test test/gpu/media -test.run '^TestSoakVision$'; }
+infer() { with_assets && OUT=$out/infer.json FACETRACK_BIN=$dir/facetrack scripts/bench-infer.sh ${INFER_FLAGS:-}; }
+# One mode after the other, so that what is done stays when time is over.
+cameras() {
+	local bad=0 mode
+	with_assets
+	for mode in ${CAMERAS_MODES:-processes threads host-copy}; do
+		# shellcheck disable=SC2086 # flags
+		"$dir/facetrack" bench cameras "$beside/clip" --mode "$mode" --backend cuda --trial 5s --hold 30s ${CAMERAS_FLAGS:-} \
+			--out "$out/cameras-$mode${mps_on:+-mps}.json" || bad=1
+	done
+	return $bad
+}
+
+# The kernels under NVIDIA's compute-sanitizer: accesses beyond their memory, and threads of a block that read what others are writing.
+# Without the public models: drawn faces and small networks run the same kernels.
+sanitize() {
+	local bad=0 tool sanitizer
+	sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)
+	[ -n "$sanitizer" ] || {
+		echo "gpu-check: no compute-sanitizer here: it comes with the CUDA toolkit"
+		return 1
+	}
+	for tool in ${SANITIZE:-memcheck racecheck synccheck}; do
+		sanitized faces.test internal/kernels/faces 'PTX'
+		sanitized image.test internal/kernels/image 'PTX'
+		sanitized nn.test internal/kernels/nn 'PTX'
+		sanitized infer.test infer/cuda 'PTX|TestNetworks/[^s]|TestSession$'
+		sanitized media.test test/gpu/media 'TestMedia|TestSoakVision'
+	done
+	return $bad
+}
+# sanitized NAME FOLDER LEFT_OUT runs a test program with $tool, for SANITIZE_SECONDS at most.
+sanitized() {
+	local begin=$SECONDS status=0
+	echo "=== $tool $1"
+	(cd "$repo/$2" && timeout "${SANITIZE_SECONDS:-90}" "$sanitizer" --tool "$tool" --error-exitcode 86 --print-limit 20 \
+		"$dir/$1" -test.v -test.count=1 -test.short -test.skip "$3") || status=$?
+	case $status in
+	0) echo "--- PASS: $tool $1 ($((SECONDS - begin)) s)" ;;
+	124) echo "--- FAIL: $tool $1 did not end in ${SANITIZE_SECONDS:-90} s (what had run until then was clean if nothing is said above)" && bad=1 ;;
+	*) echo "--- FAIL: $tool $1 (status $status; 86 is what the sanitizer has found)" && bad=1 ;;
+	esac
 }
 # The test's own limit comes before that of the part, so that it can say how far it came.
 torn() {
@@ -110,6 +172,7 @@ mps() {
 	FACETRACK_SOAK_KILLS=${MPS_SOAK_KILLS:-40} FACETRACK_SOAK_RIGS=${MPS_SOAK_RIGS:-4} soak || bad=1
 	doctor || bad=1
 	bench || bad=1
+	[ -z "${MPS_CAMERAS:-}" ] || cameras || bad=1
 	# Last: whatever is a client of the MPS server now loses its context.
 	test_program gpu.test test/gpu -test.run '^TestLostContext$' || bad=1
 	test_program e2e.test test/e2e -test.run '^TestLostContexts$' || bad=1
@@ -155,20 +218,23 @@ part() {
 numbers() {
 	tail -n "+$(($1 + 1))" "$log" | awk '
 		/--- PASS/ { pass++ } /--- FAIL/ { fail++ } /--- SKIP/ { skip++ }
-		/RESULT/ { n = split("checked torn kills late known_after_max_s slots_back_s begin_max_us", keys, " ")
+		/RESULT/ { n = split("checked torn kills late known_after_max_s slots_back_s begin_max_us frames faces beyond points_px blendshapes", keys, " ")
 			for (i = 1; i <= n; i++) if (match($0, "\"" keys[i] "\":[0-9.]+")) text = text " " substr($0, RSTART + 1, RLENGTH - 1) }
 		END { gsub("\":", "=", text); if (pass + fail + skip) printf "%d passed, %d failed, %d skipped", pass, fail, skip; print text }'
 }
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(probe unit nets torn kill soak e2e doctor bench mps)
+[ ${#parts[@]} -gt 0 ] || parts=(probe unit nets media sanitize wear infer cameras torn kill soak e2e doctor bench mps)
 for p in "${parts[@]}"; do
 	case $p in
 	probe | doctor) part "$p" 60 ;;
-	unit | nets | kill) part "$p" 240 ;;
+	unit | kill) part "$p" 240 ;;
+	infer) part "$p" 480 ;;
+	nets) part "$p" 420 ;;
+	wear) part "$p" $((${FACETRACK_SOAK_SECONDS:-60} + 120)) ;;
 	torn) part "$p" $((${FACETRACK_TORN_SECONDS:-480} + torn_margin)) ;;
 	bench) part "$p" 420 ;;
-	soak | e2e | mps) part "$p" 560 ;;
+	media | sanitize | cameras | soak | e2e | mps) part "$p" 560 ;;
 	*) echo "gpu-check: no part $p" >&2 && failed=1 ;;
 	esac
 done

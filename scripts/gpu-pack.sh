@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what scripts/gpu-check.sh runs on a machine with a GPU into .gpu/pack.tar.xz: the program and the test programs, stripped,
 # with the shared libraries that such a machine may lack. DRIVER=fake leaves the tag gpu out: a rehearsal with the imitated driver.
-# GPU_DIR replaces .gpu.
+# GPU_DIR replaces .gpu. Beside the pack go, where they are, the public models and recordings (assets), and with ffmpeg the videos as pictures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${GPU_DIR:-.gpu}
@@ -32,6 +32,13 @@ pack nn.test ./internal/kernels/nn ''
 pack image.test ./internal/kernels/image ''
 pack faces.test ./internal/kernels/faces ''
 pack infer.test ./infer/cuda ''
+pack golden.test ./infer/goldentest ''
+pack captured.test ./internal/cuda/captured ''
+pack vision.test ./internal/gpuvision ''
+pack media.test ./test/gpu/media ''
+pack int8.test ./internal/inferbench/int8 ''
+pack detect.test ./internal/stage/detect ''
+pack landmarks.test ./internal/stage/landmarks ''
 pack cuda.test ./internal/cuda ''
 pack gpuring.test ./gpuring ''
 pack ipc.test ./ipc ''
@@ -41,6 +48,19 @@ pack nvml.test ./internal/nvml ''
 pack doctor.test ./internal/doctor ''
 pack gpu.test ./test/gpu ''
 pack e2e.test ./test/e2e 'e2e xnnpack'
+
+assets=${FACETRACK_ASSETS:-../shared/assets}
+if [ -d "$assets/models" ] && [ "$(realpath "$assets")" != "$(realpath -m "$out/assets")" ]; then
+	rm -rf "$out/assets" && mkdir "$out/assets"
+	for folder in models media golden; do
+		[ ! -d "$assets/$folder" ] || (mkdir "$out/assets/$folder" && cp "$assets/$folder"/* "$out/assets/$folder/" && chmod -R u+w "$out/assets/$folder")
+	done
+fi
+if command -v ffmpeg >/dev/null && [ -d "$out/assets/media" ]; then
+	scripts/frames.sh "$out/assets/media" "$out"
+else
+	echo "gpu-pack: no ffmpeg or no recordings: the parts media and cameras will have no frames" >&2
+fi
 
 # Libraries of inference; those of the system itself are everywhere.
 ldd "$stage/facetrack" "$stage/e2e.test" | awk '$3 ~ "^/" && $1 !~ /^(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so/ { print $3 }' |

@@ -9,7 +9,13 @@ import (
 	"facetrack/internal/kernels/nn"
 )
 
-// device is a GPU with the kernels loaded: once for all sessions on it, compiling them takes long.
+// Device is a GPU with the kernels of networks loaded: once for a process however often it is opened, compiling them takes long.
+type Device struct {
+	shared *device
+	close  func() error
+}
+
+// device is what the Devices of one GPU share.
 type device struct {
 	ctx   *cuda.Context
 	set   *nn.Set
@@ -21,8 +27,8 @@ var devices struct {
 	open map[int]*device // by ordinal
 }
 
-// openDevice opens the device that a configuration names.
-func openDevice(name string) (*device, error) {
+// OpenDevice opens the device that a configuration names: as cuda.SelectDevice, or "off".
+func OpenDevice(name string) (*Device, error) {
 	if name == "off" {
 		return nil, errors.New("the GPU is switched off (cuda.gpu: off)")
 	}
@@ -43,7 +49,7 @@ func openDevice(name string) (*device, error) {
 		devices.open[found.Ordinal] = d
 	}
 	d.users++
-	return d, nil
+	return &Device{d, sync.OnceValue(d.leave)}, nil
 }
 
 func loadDevice(found cuda.Device) (*device, error) {
@@ -58,7 +64,15 @@ func loadDevice(found cuda.Device) (*device, error) {
 	return &device{ctx: ctx, set: set}, nil
 }
 
-// leave ends one use; the last one unloads the kernels.
+// Context is the device's context.
+func (d *Device) Context() *cuda.Context { return d.shared.ctx }
+
+// Kernels are the kernels of networks.
+func (d *Device) Kernels() *nn.Set { return d.shared.set }
+
+// Close ends this use; the last one unloads the kernels. It may be called again.
+func (d *Device) Close() error { return d.close() }
+
 func (d *device) leave() error {
 	devices.Lock()
 	defer devices.Unlock()

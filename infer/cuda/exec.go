@@ -6,6 +6,7 @@ import (
 
 	"facetrack/infer"
 	"facetrack/internal/cuda"
+	"facetrack/internal/cuda/captured"
 )
 
 // Exec runs a network on memory and a stream of its own. It is used by one goroutine at a time.
@@ -14,15 +15,20 @@ type Exec struct {
 	maxBatch int
 	arena    *cuda.Memory
 	stream   *cuda.Stream
-	runner   run // of this Exec's memory; the stream and the batch are set for each run
-	graphs   *graphs
+	runner   run           // of this Exec's memory; the stream and the batch are set for each run
+	graphs   *captured.Set // nil: kernels are launched one by one
 	staging  *staging
 	closed   bool
 }
 
 // NewExec makes room for batches of up to maxBatch items; 0 is the network's MaxBatch. If the device has not enough memory, MaxBatch of
 // the Exec is a half, a quarter, … of that.
-func (n *Network) NewExec(maxBatch int) (*Exec, error) {
+func (n *Network) NewExec(maxBatch int) (*Exec, error) { return n.newExec(maxBatch, n.options.Graphs) }
+
+// NewPlainExec is NewExec for an Exec that launches its kernels one by one: for callers who capture Launch with work of their own.
+func (n *Network) NewPlainExec(maxBatch int) (*Exec, error) { return n.newExec(maxBatch, false) }
+
+func (n *Network) newExec(maxBatch int, graphs bool) (*Exec, error) {
 	if maxBatch == 0 {
 		maxBatch = n.options.MaxBatch
 	}
@@ -33,7 +39,11 @@ func (n *Network) NewExec(maxBatch int) (*Exec, error) {
 		return nil, err
 	}
 	e := &Exec{net: n, maxBatch: max(maxBatch, 1)}
-	if err := e.allocate(); err != nil {
+	err := e.allocate()
+	if err == nil && graphs {
+		e.graphs, err = captured.New(n.ctx, e.launch, n.options.Log)
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -60,10 +70,7 @@ func (e *Exec) allocate() (err error) {
 		}
 	}
 	e.runner = run{set: e.net.set, addresses: addresses, plan: e.net.plan}
-	if e.net.options.Graphs {
-		e.graphs, err = newGraphs(e.net.ctx, e.runner, e.net.options.Log)
-	}
-	return err
+	return nil
 }
 
 // fit takes the arena for the largest batch that there is memory for.
@@ -97,16 +104,42 @@ func (e *Exec) Output(i int) uint64 { return e.runner.at(e.net.plan.out[i]) }
 // Enqueue queues a run of the first batch items at Input and returns. What writes the inputs or reads the outputs has to be in the
 // same stream, or in order with it.
 func (e *Exec) Enqueue(stream *cuda.Stream, batch int) error {
+	if err := e.check(batch); err != nil {
+		return err
+	}
+	if e.graphs != nil {
+		return e.graphs.Launch(stream, batch)
+	}
+	return e.launch(stream, batch)
+}
+
+// Launch is Enqueue without a graph, so that a capture of the caller's can hold it. Other goroutines may call it too.
+func (e *Exec) Launch(stream *cuda.Stream, batch int) error {
+	if err := e.check(batch); err != nil {
+		return err
+	}
+	return e.launch(stream, batch)
+}
+
+// Capture returns when Enqueue launches batches of this size as one graph.
+func (e *Exec) Capture(batch int) error {
+	if err := e.check(batch); err != nil {
+		return err
+	}
+	if e.graphs == nil {
+		return fmt.Errorf("%w: this Exec has no graphs", infer.ErrBadInput)
+	}
+	return e.graphs.Capture(batch)
+}
+
+func (e *Exec) check(batch int) error {
 	if e.closed {
 		return infer.ErrClosed
 	}
 	if batch < 1 || batch > e.maxBatch {
 		return fmt.Errorf("%w: batch of %d; there is memory for 1 to %d", infer.ErrBadInput, batch, e.maxBatch)
 	}
-	if g := e.graphs.of(batch); g != nil {
-		return g.Launch(stream)
-	}
-	return e.launch(stream, batch)
+	return nil
 }
 
 // launch queues the kernels one by one.
@@ -130,5 +163,5 @@ func (e *Exec) Close() error {
 		return nil
 	}
 	e.closed = true
-	return errors.Join(e.graphs.close(), e.staging.close(), e.stream.Close(), e.arena.Close(), e.net.leave())
+	return errors.Join(e.graphs.Close(), e.staging.close(), e.stream.Close(), e.arena.Close(), e.net.leave())
 }

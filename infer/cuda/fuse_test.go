@@ -142,7 +142,7 @@ func TestPatterns(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		before := g.Clone()
-		p, err := newPlan(g, nn.F32)
+		p, err := newPlan(g, nn.F32, hopper)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

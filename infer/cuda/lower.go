@@ -36,6 +36,17 @@ func (l *planner) lower(o *op) error {
 	return l.move(o)
 }
 
+// lowerAt appends the steps of an operator, which may be in a chain.
+func (l *planner) lowerAt(i int, c *chain) error {
+	switch {
+	case c == nil:
+		return l.lower(&l.ops[i])
+	case c.ops[0] == i:
+		return l.chain(c)
+	}
+	return nil
+}
+
 // move copies what an operator takes of its operand to where it puts it.
 func (l *planner) move(o *op) error {
 	id := o.Inputs[0]

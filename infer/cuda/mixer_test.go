@@ -81,7 +81,7 @@ func TestMixerThatIsNone(t *testing.T) {
 		if err := g.Validate(); err != nil || !changed {
 			t.Fatalf("%s: changed %t, %v", name, changed, err)
 		}
-		p, err := newPlan(g, nn.F16)
+		p, err := newPlan(g, nn.F16, hopper)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -99,7 +99,7 @@ func TestMixerWithTurnedSums(t *testing.T) {
 			n.Inputs[0], n.Inputs[1] = n.Inputs[1], n.Inputs[0]
 		}
 	}
-	p, err := newPlan(g, nn.F32)
+	p, err := newPlan(g, nn.F32, hopper)
 	if err != nil || kinds(p) != "mixer" {
 		t.Errorf("steps %q, %v", kinds(p), err)
 	}

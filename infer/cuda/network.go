@@ -56,7 +56,7 @@ func NewNetwork(ctx *cuda.Context, set *nn.Set, g *infer.Graph, o Options) (*Net
 		o.Log = slog.Default()
 	}
 	n := &Network{name: g.Name, options: o, inputs: g.InputInfo(), outputs: g.OutputInfo(), ctx: ctx, set: set}
-	if n.plan, err = newPlan(g, precision); err != nil {
+	if n.plan, err = newPlan(g, precision, set.ChainShared()); err != nil {
 		return nil, err
 	}
 	if err := n.upload(); err != nil {

@@ -80,8 +80,8 @@ type constantKey struct {
 // forever is later than any step.
 const forever = math.MaxInt
 
-// newPlan fuses a valid graph and makes steps of it.
-func newPlan(g *infer.Graph, precision nn.Precision) (*plan, error) {
+// newPlan fuses a valid graph and makes steps of it, for a device whose thread blocks can have so many bytes of shared memory.
+func newPlan(g *infer.Graph, precision nn.Precision, shared int) (*plan, error) {
 	p := newProgram(g)
 	p.fuse()
 	l := &planner{
@@ -95,8 +95,12 @@ func newPlan(g *infer.Graph, precision nn.Precision) (*plan, error) {
 	for _, id := range p.out {
 		l.plan.out = append(l.plan.out, l.lasting(id))
 	}
+	var chains map[int]*chain
+	if precision == nn.F16 {
+		chains = p.chains(shared)
+	}
 	for i := range p.ops {
-		if err := l.lower(&p.ops[i]); err != nil {
+		if err := l.lowerAt(i, chains[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", &p.ops[i], err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // session is a network of its own with one Exec, for package infer.
 type session struct {
-	device   *device
+	device   *Device
 	net      *Network
 	exec     *Exec
 	maxBatch int
@@ -26,11 +26,11 @@ func openSession(g *infer.Graph, o infer.Options) (*session, error) {
 }
 
 func (s *session) open(g *infer.Graph, o infer.Options) (err error) {
-	if s.device, err = openDevice(o.GPU); err != nil {
+	if s.device, err = OpenDevice(o.GPU); err != nil {
 		return err
 	}
 	options := Options{Precision: o.Precision, Graphs: true, Raw: o.NoOptimize, Log: o.Log}
-	if s.net, err = NewNetwork(s.device.ctx, s.device.set, g, options); err != nil {
+	if s.net, err = NewNetwork(s.device.Context(), s.device.Kernels(), g, options); err != nil {
 		return err
 	}
 	if s.exec, err = s.net.NewExec(s.maxBatch); err != nil {
@@ -94,7 +94,7 @@ func (s *session) Close() error {
 		all = append(all, s.net.Close())
 	}
 	if s.device != nil {
-		all = append(all, s.device.leave())
+		all = append(all, s.device.Close())
 	}
 	return errors.Join(all...)
 }

@@ -55,11 +55,8 @@ func (s *staging) close() error {
 // Run computes batch items, at most MaxBatch, and waits for the results. Every buffer is host memory of batch × Info.Len()
 // elements, or float32 at a device address.
 func (e *Exec) Run(batch int, in, out []infer.Buffer) error {
-	if e.closed {
-		return infer.ErrClosed
-	}
-	if batch < 1 || batch > e.maxBatch {
-		return fmt.Errorf("%w: batch of %d; there is memory for 1 to %d", infer.ErrBadInput, batch, e.maxBatch)
+	if err := e.check(batch); err != nil {
+		return err
 	}
 	if err := checkBuffers(batch, e.net.inputs, in); err != nil {
 		return fmt.Errorf("inputs: %w", err)

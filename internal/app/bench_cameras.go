@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"facetrack/internal/nvml"
@@ -17,36 +14,42 @@ import (
 
 // BenchCamerasCmd finds out how many cameras this machine tracks without a drop.
 type BenchCamerasCmd struct {
-	Clip    string        `arg:"" type:"path" help:"Recording that every camera plays, decoded and scaled once: film, GIF or folder of pictures."`
-	Mode    []string      `default:"processes,threads,host-copy" enum:"processes,threads,host-copy" help:"Rigs to measure: ${enum}. With host-copy each stage uploads the frame for itself."`
-	Size    string        `default:"1920x1080" help:"Of a frame, px."`
-	Format  string        `default:"NV12" help:"Pixel format."`
-	FPS     float64       `name:"fps" default:"30" help:"Frames per second of each camera."`
-	Frames  int           `default:"90" help:"Frames of the recording that are kept in memory."`
-	Cameras int           `placeholder:"N" help:"Measure with so many cameras, and do not search."`
-	Most    int           `default:"256" help:"Search no further."`
-	Trial   time.Duration `default:"10s" help:"How long each step of the search takes."`
-	Hold    time.Duration `default:"60s" help:"How long the result has to hold."`
-	Limit   time.Duration `default:"33ms" help:"Longest time from capture to tracks that 99 of 100 frames may take."`
-	MPS     string        `name:"mps" default:"auto" enum:"auto,on,off" help:"What the result says about NVIDIA's Multi-Process Service; auto looks."`
-	Awake   bool          `help:"Keep the CPUs from sleeping between frames, as 'up --awake' does."`
-	Out     string        `aliases:"json" type:"path" placeholder:"FILE.json" help:"Write the raw numbers."`
-	More    []string      `name:"up" placeholder:"FLAG" help:"More flags of 'facetrack up' for every run, as --up=--model=blazeface."`
+	Clip      string        `arg:"" type:"path" help:"Recording that every camera plays, decoded and scaled once: film, GIF or folder of pictures."`
+	Mode      []string      `default:"processes,threads,host-copy" enum:"processes,threads,host-copy" help:"Rigs to measure: ${enum}. With host-copy each stage uploads the frame for itself."`
+	Backend   string        `default:"auto" help:"Inference: auto, cpu, cuda or reference."`
+	Infer     string        `name:"infer-mode" default:"balanced" help:"How long frames wait on a GPU for those of other cameras: latency, balanced or throughput."`
+	Precision string        `name:"precision" default:"auto" help:"Of the networks: auto, fp16 or fp32."`
+	Size      string        `default:"1920x1080" help:"Of a frame, px."`
+	Format    string        `default:"NV12" help:"Pixel format."`
+	FPS       float64       `name:"fps" default:"30" help:"Frames per second of each camera."`
+	Frames    int           `default:"90" help:"Frames of the recording that are kept in memory."`
+	Cameras   int           `placeholder:"N" help:"Measure with so many cameras, and do not search."`
+	Most      int           `default:"256" help:"Search no further."`
+	Trial     time.Duration `default:"10s" help:"How long each step of the search takes."`
+	Hold      time.Duration `default:"60s" help:"How long the result has to hold."`
+	Limit     time.Duration `default:"33ms" help:"Longest time from capture to tracks that 99 of 100 frames may take."`
+	MPS       string        `name:"mps" default:"auto" enum:"auto,on,off" help:"What the result says about NVIDIA's Multi-Process Service; auto looks."`
+	Awake     bool          `help:"Keep the CPUs from sleeping between frames, as 'up --awake' does."`
+	Out       string        `aliases:"json" type:"path" placeholder:"FILE.json" help:"Write the raw numbers."`
+	More      []string      `name:"up" placeholder:"FLAG" help:"More flags of 'facetrack up' for every run, as --up=--model=blazeface."`
 }
 
 // CamerasResult is the content of docs/benchmarks/cameras.json.
 type CamerasResult struct {
-	Commit  string       `json:"commit"`
-	Date    time.Time    `json:"date"`
-	Machine Machine      `json:"machine"`
-	MPS     bool         `json:"mps"`
-	Awake   bool         `json:"awake"`
-	Clip    string       `json:"clip"`
-	Size    string       `json:"size"`
-	Format  string       `json:"format"`
-	FPS     float64      `json:"fps"`
-	LimitMS float64      `json:"limit_ms"`
-	Modes   []CamerasRun `json:"modes"`
+	Commit    string       `json:"commit"`
+	Date      time.Time    `json:"date"`
+	Machine   Machine      `json:"machine"`
+	MPS       bool         `json:"mps"`
+	Awake     bool         `json:"awake"`
+	Backend   string       `json:"backend"` // as asked for; each run says what it was
+	Infer     string       `json:"infer_mode"`
+	Precision string       `json:"precision"`
+	Clip      string       `json:"clip"`
+	Size      string       `json:"size"`
+	Format    string       `json:"format"`
+	FPS       float64      `json:"fps"`
+	LimitMS   float64      `json:"limit_ms"`
+	Modes     []CamerasRun `json:"modes"`
 }
 
 // CamerasRun is what one kind of rig does.
@@ -72,6 +75,8 @@ type CamerasStep struct {
 	P99       float64           `json:"p99_ms"`
 	CPUs      float64           `json:"cpus"` // CPU seconds of all processes per second
 	GPU       *GPUUse           `json:"gpu,omitempty"`
+	UpMB      float64           `json:"pcie_up_mb_per_frame,omitempty"`   // from the CPU to the GPU
+	DownMB    float64           `json:"pcie_down_mb_per_frame,omitempty"` // and back
 	Backends  map[string]string `json:"backends"`
 	Transport map[string]int    `json:"transports"` // links by transport
 }
@@ -84,6 +89,7 @@ func (b *BenchCamerasCmd) Run(ctx context.Context) error {
 	result := CamerasResult{
 		Commit: version.Commit(), Date: time.Now().UTC(), Machine: machine(), Awake: b.Awake, Clip: filepath.Base(b.Clip), Size: b.Size,
 		Format: b.Format, FPS: b.FPS, LimitMS: float64(b.Limit.Microseconds()) / 1000, MPS: b.MPS == "on" || b.MPS == "auto" && nvml.FindMPS().Running,
+		Backend: b.Backend, Infer: b.Infer, Precision: b.Precision,
 	}
 	for _, mode := range b.Mode {
 		run, err := b.mode(ctx, mode)
@@ -162,27 +168,35 @@ func largest(most int, holds func(n int) (bool, error)) (int, error) {
 	return good, nil
 }
 
-func (b *BenchCamerasCmd) step(ctx context.Context, mode string, cameras int, d time.Duration) (CamerasStep, error) {
-	clip, err := filepath.Abs(b.Clip)
-	if err != nil {
-		return CamerasStep{}, err
-	}
-	args := []string{"--loop", "--duration", d.String()}
-	for i := range cameras { // each begins elsewhere, so that they do not all have the same picture
-		args = append(args, "--source", fmt.Sprintf("memory:size=%s,format=%s,frames=%d,start=%d:%s", b.Size, b.Format, b.Frames, i*7%b.Frames, clip))
+// arguments are those of 'facetrack up' but for the cameras.
+func (b *BenchCamerasCmd) arguments(mode string, d time.Duration) []string {
+	args := []string{
+		"--loop", "--duration", d.String(), fmt.Sprintf("--fps=%g", b.FPS),
+		"--backend", b.Backend, "--infer-mode", b.Infer, "--precision", b.Precision,
 	}
 	switch mode {
 	case "threads":
 		args = append(args, "--threads")
 	case "host-copy":
-		args = append(args, "--transport", "shm")
+		args = append(args, "--transport", "shm", "--transport", "copy")
 	}
 	if b.Awake {
 		args = append(args, "--awake")
 	}
-	args = append(args, fmt.Sprintf("--fps=%g", b.FPS))
+	return append(args, b.More...)
+}
+
+func (b *BenchCamerasCmd) step(ctx context.Context, mode string, cameras int, d time.Duration) (CamerasStep, error) {
+	clip, err := filepath.Abs(b.Clip)
+	if err != nil {
+		return CamerasStep{}, err
+	}
+	args := b.arguments(mode, d)
+	for i := range cameras { // each begins elsewhere, so that they do not all have the same picture
+		args = append(args, "--source", fmt.Sprintf("memory:size=%s,format=%s,frames=%d,start=%d:%s", b.Size, b.Format, b.Frames, i*7%b.Frames, clip))
+	}
 	watch := watchGPU()
-	run, err := benchRig(ctx, append(args, b.More...))
+	run, err := benchRig(ctx, args)
 	use := watch.end()
 	if err != nil {
 		return CamerasStep{}, err
@@ -205,31 +219,11 @@ func stepOf(cameras int, run BenchRun, use *GPUUse) CamerasStep {
 			s.Transport[l.Transport]++
 		}
 	}
+	if use != nil {
+		s.UpMB, s.DownMB = use.perFrame(s.Captured, s.Seconds)
+	}
 	s.Faces = float64(faces) / float64(max(1, s.Tracked))
 	all := run.Summary.LatencyMS.CaptureToTracks
 	s.P50, s.P95, s.P99 = all.P50, all.P95, all.P99
 	return s
-}
-
-func (r CamerasResult) print(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "\n%s %s at %g frames/s, %s, %d cores, driver %s, MPS %v, commit %s\n\n", r.Size, r.Format, r.FPS, r.Machine.CPU, r.Machine.Cores,
-		r.Machine.Driver, r.MPS, r.Commit)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "rig\tcameras\tframes/s\tdropped\tcapture→tracks ms p50\tp95\tp99\tGPU %\tPCIe up MB/frame\tdown\tCPUs\ttransports")
-	for _, m := range r.Modes {
-		f := m.Final
-		gpu, up, down := "-", "-", "-"
-		if f.GPU != nil {
-			gpu = fmt.Sprintf("%.0f", f.GPU.Percent)
-			frames := float64(max(1, f.Captured)) / f.Seconds
-			up, down = fmt.Sprintf("%.2f", f.GPU.UpMBps/frames), fmt.Sprintf("%.2f", f.GPU.DownMBps/frames)
-		}
-		var transports []string
-		for t, n := range f.Transport {
-			transports = append(transports, fmt.Sprintf("%s×%d", t, n))
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%.2f\t%s\n", m.Mode, m.Held, f.FPS, f.Captured-f.Tracked, f.P50, f.P95, f.P99,
-			gpu, up, down, f.CPUs, strings.Join(transports, " "))
-	}
-	_ = w.Flush()
 }

@@ -3,9 +3,12 @@ package app
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"facetrack/internal/ledger"
+	"facetrack/internal/nvml"
 	"facetrack/internal/telemetry"
 )
 
@@ -51,6 +54,43 @@ func TestStepAddsUpCameras(t *testing.T) {
 	}
 	if want := map[string]int{"cuda-ipc": 1, "shm": 3}; !reflect.DeepEqual(s.Transport, want) {
 		t.Errorf("links %v, want %v", s.Transport, want)
+	}
+}
+
+func TestRigsOfTheBenchmark(t *testing.T) {
+	b := BenchCamerasCmd{Backend: "cuda", Infer: "throughput", Precision: "fp16", FPS: 25, More: []string{"--model=blazeface"}}
+	common := []string{
+		"--loop", "--duration", "10s", "--fps=25", "--backend", "cuda", "--infer-mode", "throughput", "--precision", "fp16",
+	}
+	for mode, own := range map[string][]string{
+		"processes": nil, "threads": {"--threads"}, "host-copy": {"--transport", "shm", "--transport", "copy"},
+	} {
+		want := append(append(slices.Clone(common), own...), "--model=blazeface")
+		got := b.arguments(mode, 10*time.Second)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", mode, got, want)
+		}
+		mustConfigure(t, append(got, "--source", "a.mkv")...)
+	}
+}
+
+// A GPU that counts its bytes is believed, not the rate of some moments.
+func TestBytesPerFrame(t *testing.T) {
+	u := GPUUse{UpMBps: 60, DownMBps: 3}
+	if up, down := u.perFrame(300, 10); up != 2 || down != 0.1 {
+		t.Errorf("%v up, %v down", up, down)
+	}
+	u.UpMB, u.DownMB = 900, 9
+	if up, down := u.perFrame(300, 10); up != 3 || down != 0.03 {
+		t.Errorf("counted: %v up, %v down", up, down)
+	}
+	uses := []GPUUse{{Samples: 1, before: nvml.Traffic{RX: 5e6, TX: 1e6}, after: nvml.Traffic{RX: 7e6, TX: 4e6}}}
+	if got := busiest(uses); got.UpMB != 2 || got.DownMB != 3 {
+		t.Errorf("%+v", got)
+	}
+	uses = []GPUUse{{Samples: 1, before: nvml.Traffic{RX: 5e6}, after: nvml.Traffic{RX: 1}}}
+	if got := busiest(uses); got.UpMB != 0 {
+		t.Errorf("after the counter began anew: %+v", got)
 	}
 }
 

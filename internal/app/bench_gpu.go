@@ -7,13 +7,26 @@ import (
 	"facetrack/internal/nvml"
 )
 
-// GPUUse is what the driver tells of the busiest GPU during a run, mean values.
+// GPUUse is what the driver tells of the busiest GPU during a run: mean values from the first kernel on.
 type GPUUse struct {
 	UUID     string  `json:"uuid"`
 	Percent  float64 `json:"percent"` // of the time with a kernel running
 	UpMBps   float64 `json:"up_mb_per_s"`
 	DownMBps float64 `json:"down_mb_per_s"`
 	Samples  int     `json:"samples"`
+	UpMB     float64 `json:"up_mb,omitempty"` // counted during the whole run, by GPUs that do; what PCIe adds is in it
+	DownMB   float64 `json:"down_mb,omitempty"`
+
+	before, after nvml.Traffic
+}
+
+// perFrame is what went over PCIe, in MB a frame, of so many in so much time.
+func (u *GPUUse) perFrame(frames uint64, seconds float64) (up, down float64) {
+	n := float64(max(1, frames))
+	if u.UpMB > 0 {
+		return u.UpMB / n, u.DownMB / n
+	}
+	return u.UpMBps * seconds / n, u.DownMBps * seconds / n
 }
 
 // gpuWatch samples the GPUs until it is told to end.
@@ -66,6 +79,15 @@ func (u *GPUUse) add(d *nvml.Device) {
 	if errors.Join(err, trafficErr) != nil {
 		return
 	}
+	if all, err := d.Traffic(); err == nil {
+		if u.before == (nvml.Traffic{}) {
+			u.before = all
+		}
+		u.after = all
+	}
+	if u.Samples == 0 && busy.GPU == 0 { // the rig is starting
+		return
+	}
 	u.UUID = d.UUID
 	u.Samples++
 	u.Percent += float64(busy.GPU)
@@ -83,6 +105,9 @@ func busiest(uses []GPUUse) *GPUUse {
 		}
 		n := float64(u.Samples)
 		u.Percent, u.UpMBps, u.DownMBps = u.Percent/n, u.UpMBps/n, u.DownMBps/n
+		if u.after.RX >= u.before.RX && u.after.TX >= u.before.TX { // else a counter began anew
+			u.UpMB, u.DownMB = float64(u.after.RX-u.before.RX)/1e6, float64(u.after.TX-u.before.TX)/1e6
+		}
 		if most == nil || u.Percent > most.Percent {
 			most = u
 		}

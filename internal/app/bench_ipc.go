@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -108,11 +107,5 @@ func (b *BenchIPCCmd) script(self string) string {
 	if b.Script != "" {
 		return b.Script
 	}
-	const place = "scripts/bench/torch_ipc.py"
-	for _, path := range []string{place, filepath.Join(filepath.Dir(self), "..", place), filepath.Join(filepath.Dir(self), "torch_ipc.py")} {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
+	return besideProgram(self, "torch_ipc.py")
 }

@@ -36,7 +36,7 @@ func TestStatusSaysHowPixelsTravel(t *testing.T) {
 		fromWire(t, telemetry.Stats{Stage: "capture", PID: 11, Cameras: map[string]telemetry.CameraStats{
 			"gpu": {State: "running", Ring: ring}, "host": {State: "running", Ring: host}, "away": {State: "opening"},
 		}}),
-		fromWire(t, telemetry.Stats{Stage: "detect", PID: 12, Cameras: map[string]telemetry.CameraStats{
+		fromWire(t, telemetry.Stats{Stage: "detect", PID: 12, Backend: "cpu", Because: "no GPU here\nat all", Cameras: map[string]telemetry.CameraStats{
 			"gpu":  {Link: &telemetry.Link{Transport: "cuda-ipc", Reason: "the fastest transport", Sync: "events", GPU: someGPU}},
 			"host": {Link: &telemetry.Link{Transport: "shm", Reason: "cuda-ipc: no driver"}},
 		}}),
@@ -45,6 +45,9 @@ func TestStatusSaysHowPixelsTravel(t *testing.T) {
 	}
 	var out bytes.Buffer
 	printStatus(&out, all)
+	if want := "\ndetect: networks run on cpu: no GPU here at all\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("no line %q in\n%s", want, &out)
+	}
 	for _, want := range [][]string{
 		{"capture  11", "gpu", "running; ring 5 deep (4 to 8), 2 held, 99 uploads to " + someGPU},
 		{"capture  11", "host", "running; ring 4 deep (4 to 8), 0 held, in host memory"},

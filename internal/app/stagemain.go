@@ -126,7 +126,7 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 		return stage.Permanent(err)
 	}
 	return RunStage(ctx, name, Surroundings{
-		Config: cfg, URL: f.NATS, Bus: nc, Bucket: bucket, Log: log,
+		Config: cfg, URL: f.NATS, Bus: nc, Bucket: bucket, Log: log, Renewed: true,
 		Ready: func() { notify(daemon.SdNotifyReady) },
 		Ended: func(camera string, last uint64) { notify(supervise.Note(fmt.Sprintf("%s %d", camera, last))) },
 	})
@@ -201,7 +201,9 @@ type Surroundings struct {
 	Bucket *ipc.Bucket // nil when the server keeps no state
 	Log    *slog.Logger
 	Ready  func()
-	Ended  func(camera string, last uint64)
+	// Renewed tells that another process follows when the stage ends with an error.
+	Renewed bool
+	Ended   func(camera string, last uint64)
 }
 
 // RunStage runs a stage over an open connection until ctx is done or it cannot go on.
@@ -217,7 +219,7 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 	drops := ipc.NewDrops(s.Bus.Conn, rig, name, s.Log)
 	env := &stage.Env{
 		Name: name, Config: s.Config, Bus: s.Bus.Conn, Out: ipc.NewPublisher(s.Bus.Conn), Bucket: s.Bucket,
-		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended,
+		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended, Renewed: s.Renewed,
 		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(s.URL, name, s.Log, quietly()...) },
 		Ready: func() {
 			if err := s.Bus.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -73,6 +74,14 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 		}
 	}
 	_ = w.Flush()
+	for _, s := range all {
+		switch {
+		case s.Because != "":
+			_, _ = fmt.Fprintf(out, "%s: networks run on %s: %s\n", s.Stage, s.Backend, oneLine(errors.New(s.Because)))
+		case s.Backend != "":
+			_, _ = fmt.Fprintf(out, "%s: networks run on %s\n", s.Stage, s.Backend)
+		}
+	}
 }
 
 func total(dropped map[string]uint64) (n uint64) {

@@ -27,6 +27,8 @@ type UpCmd struct {
 	Rig       string        `help:"Name of the rig."`
 	Model     string        `placeholder:"NAME" help:"Detector model: yunet-320, yunet-640 (small faces), blazeface or a file."`
 	Backend   string        `help:"Inference: auto, cpu, cuda or reference."`
+	InferMode string        `name:"infer-mode" placeholder:"MODE" help:"How long frames wait on a GPU for those of other cameras: latency, balanced or throughput."`
+	Precision string        `placeholder:"WORD" help:"Of the networks: auto, fp16 or fp32."`
 	Transport []string      `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
 	GPU       string        `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
 	Sync      string        `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`
@@ -52,6 +54,8 @@ func (u *UpCmd) configuration() (config.Config, error) {
 	set(&cfg.Rig, u.Rig)
 	set(&cfg.Detect.Model, u.Model)
 	set(&cfg.Infer.Backend, u.Backend)
+	set(&cfg.Infer.Mode, u.InferMode)
+	set(&cfg.Infer.Precision, u.Precision)
 	set(&cfg.CUDA.GPU, u.GPU)
 	set(&cfg.CUDA.Sync, u.Sync)
 	if len(u.Transport) > 0 {

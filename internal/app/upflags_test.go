@@ -53,13 +53,13 @@ func TestFlagsWinOverTheFile(t *testing.T) {
 	path := write(t, "f.yaml", twoCameras)
 	got := mustConfigure(t, "--config", path, "--rig", "lab2", "--listen", "127.0.0.1:6000", "--nats", "nats://bus:4222",
 		"--data-dir", "/data", "--model", "blazeface", "--backend", "cpu", "--transport", "shm", "--transport", "copy", "--no-lsl",
-		"--gpu", "1", "--gpu-sync", "memops")
+		"--gpu", "1", "--gpu-sync", "memops", "--infer-mode", "latency", "--precision", "fp32")
 	want, err := config.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want.Rig, want.NATS, want.DataDir = "lab2", config.NATS{URL: "nats://bus:4222", Listen: "127.0.0.1:6000"}, "/data"
-	want.Detect.Model, want.Infer.Backend = "blazeface", "cpu"
+	want.Detect.Model, want.Infer.Backend, want.Infer.Mode, want.Infer.Precision = "blazeface", "cpu", "latency", "fp32"
 	want.CUDA = config.CUDA{GPU: "1", Sync: "memops"}
 	want.Ring.Transports, want.LSL.Enabled = []string{"shm", "copy"}, false
 	if !reflect.DeepEqual(got, want) {

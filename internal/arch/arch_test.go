@@ -24,6 +24,7 @@ var layers = [][]string{
 	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/"},
 	{"internal/monitor/"},
 	{"internal/stage/"},
+	{"internal/gpuvision/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
 	{"internal/kernels/image/", "internal/kernels/faces/"},
 	{"ipc/", "vision/", "track/", "lsl/"},
@@ -122,7 +123,7 @@ func TestLayers(t *testing.T) {
 // sameFamily: a package and those in its own folder. Stages are no family: none imports another.
 func sameFamily(a, b string) bool {
 	if strings.HasPrefix(a, "internal/stage/") && strings.HasPrefix(b, "internal/stage/") {
-		return slices.Contains([]string{"internal/stage/queue", "internal/stage/links", "internal/stage/networks"}, b)
+		return slices.Contains([]string{"internal/stage/queue", "internal/stage/links", "internal/stage/networks", "internal/stage/workers"}, b)
 	}
 	return root(a) == root(b)
 }

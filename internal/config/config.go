@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 )
 
@@ -71,13 +70,6 @@ func (c Config) DeviceRing() bool {
 	return c.CUDA.GPU != "off" && slices.Contains(c.Ring.Transports, "cuda-ipc")
 }
 
-// Infer chooses the backend of the networks.
-type Infer struct {
-	Backend string `yaml:"backend" json:"backend"`
-	Threads int    `yaml:"threads" json:"threads"`
-	Workers int    `yaml:"workers" json:"workers"`
-}
-
 // Detect tunes face detection.
 type Detect struct {
 	Model          string  `yaml:"model" json:"model"`
@@ -137,7 +129,7 @@ func Default() Config {
 		NATS:    NATS{Listen: "127.0.0.1:4222"},
 		Ring:    Ring{Dir: "/dev/shm", MinSlots: 4, Slots: 8, Transports: []string{"cuda-ipc", "shm", "copy"}},
 		CUDA:    CUDA{GPU: "auto", Sync: "auto"},
-		Infer:   Infer{Backend: "auto", Threads: 1},
+		Infer:   Infer{Backend: "auto", Precision: "auto", Mode: "balanced", MaxBatch: 64, Threads: 1},
 		Detect:  Detect{Model: "yunet-320", Every: 5, ScoreThreshold: 0.6, NMSThreshold: 0.3, MaxFaces: 16, MaxQueue: 6},
 		Landmarks: Landmarks{
 			Model: "face-landmarker", MinPresence: 0.5, MaxFaces: 8, MaxQueue: 6,
@@ -167,14 +159,6 @@ func (c Config) FirstCameras() func(camera string) bool {
 // DefaultCamera is camera number i (from 0) with nothing but defaults.
 func DefaultCamera(i int) Camera {
 	return Camera{Name: fmt.Sprintf("cam%d", i), Pace: "realtime", HFOV: 60}
-}
-
-// WorkerCount is how many frames each GPU-less inference stage works on at once.
-func (c Config) WorkerCount() int {
-	if c.Infer.Workers > 0 {
-		return c.Infer.Workers
-	}
-	return max(1, runtime.NumCPU()/4)
 }
 
 func defaultDataDir() string {

@@ -23,6 +23,7 @@ type Device struct {
 	MIG          bool   // a MIG instance: cannot share memory with other processes
 	IPCEvents    bool   // can export events
 	MemOps64     bool   // has 64-bit stream memory operations
+	SharedMemory int    // bytes that a thread block can have, with AllowShared
 }
 
 // EventOptions choose what an event is for.

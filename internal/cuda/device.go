@@ -18,6 +18,7 @@ const (
 	attributeMajor       = 75
 	attributeMinor       = 76
 	attributeMemOps64V1  = 93
+	attributeShared      = 97
 	attributeMemOps64    = 122 // the second form, since driver 515
 	attributeIPCEvents   = 125
 )
@@ -122,6 +123,7 @@ func (d *Device) attributes(drv driver, dev int) Code {
 		return failure
 	}
 	d.MemOps64 = get(attributeMemOps64) != 0 || get(attributeMemOps64V1) != 0
+	d.SharedMemory, _ = drv.deviceAttribute(dev, attributeShared)
 	events, code := drv.deviceAttribute(dev, attributeIPCEvents)
 	d.IPCEvents = events != 0
 	if code != 0 { // the attribute is younger than the function

@@ -12,7 +12,7 @@ func TestDevices(t *testing.T) {
 	f := useFake(t)
 	f.devices = append(f.devices, Device{Ordinal: 2, Name: "C", UUID: UUID{3, 3}}) // its second UUID differs from the first
 	devices := must[[]Device](t)(Devices())
-	if len(devices) != 3 || devices[0].MIG || !devices[2].MIG || !devices[0].IPCEvents || !devices[0].MemOps64 || devices[0].Integrated {
+	if len(devices) != 3 || devices[0].MIG || !devices[2].MIG || !devices[0].IPCEvents || !devices[0].MemOps64 || devices[0].Integrated || devices[0].SharedMemory != 227<<10 {
 		t.Errorf("%+v", devices)
 	}
 	fault.Plan("mig=1,integrated=1,peer=1,uuid=other")

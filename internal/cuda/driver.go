@@ -61,6 +61,7 @@ type driver interface {
 	moduleLoad(image []byte) (word, Code)
 	moduleUnload(module word) Code
 	moduleFunction(module word, name string) (word, Code)
+	functionShared(function word, bytes int) Code
 	launch(stream, function word, grid, block Dim, shared int, values []uint64) Code
 
 	captureBegin(stream word) Code

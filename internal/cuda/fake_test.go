@@ -101,6 +101,12 @@ func (f *fake) deviceName(i int) (string, Code) {
 func (f *fake) moduleLoad([]byte) (word, Code)               { return f.take("module") }
 func (f *fake) moduleUnload(word) Code                       { return f.give("module") }
 func (f *fake) moduleFunction(_ word, _ string) (word, Code) { return 7, 0 }
+func (f *fake) functionShared(_ word, bytes int) Code {
+	if bytes > 227<<10 {
+		return InvalidValue
+	}
+	return f.use("module")
+}
 
 func (f *fake) launch(_, _ word, _, _ Dim, _ int, values []uint64) Code {
 	f.launched = append(f.launched[:0], values...)
@@ -115,6 +121,8 @@ func (f *fake) deviceAttribute(dev, attribute int) (int, Code) {
 		if f.devices[dev].Integrated {
 			return 1, 0
 		}
+	case attributeShared:
+		return 227 << 10, 0
 	case attributeIPCEvents:
 		return 0, InvalidValue // as a driver that does not know the attribute
 	case attributeUnified, attributeMemOps64V1:

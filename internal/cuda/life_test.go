@@ -180,10 +180,19 @@ func TestLaunch(t *testing.T) {
 	if err := s.Launch(k, Dim{X: 1}, Dim{X: 32}, 0, 12); !errors.Is(err, errArgument) {
 		t.Errorf("an argument of Go's type int: %v", err)
 	}
+	if err := k.AllowShared(64 << 10); err != nil {
+		t.Error(err)
+	}
+	if err := k.AllowShared(1 << 20); !errors.Is(err, InvalidValue) {
+		t.Errorf("more shared memory than a block can have: %v", err)
+	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := s.Launch(k, Dim{X: 1}, Dim{X: 32}, 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("a kernel of a module that was unloaded: %v", err)
+	}
+	if err := k.AllowShared(0); !errors.Is(err, ErrClosed) {
+		t.Errorf("shared memory for a kernel of a module that was unloaded: %v", err)
 	}
 }

@@ -50,6 +50,15 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
+// AllowShared lets launches of the kernel have up to so many bytes of dynamic shared memory; without it 48 KiB is the most.
+func (f *Function) AllowShared(bytes int) error {
+	if !f.module.enter() {
+		return ErrClosed
+	}
+	defer f.module.exit()
+	return f.module.p.call("cuFuncSetAttribute", func(d driver) Code { return d.functionShared(f.word, bytes) })
+}
+
 // Close unloads the module; its kernels must not be running.
 func (m *Module) Close() error {
 	if m == nil {

@@ -19,6 +19,10 @@ func (native) moduleFunction(m word, name string) (word, Code) {
 	return out(f), code(err)
 }
 
+func (native) functionShared(f word, bytes int) Code {
+	return Code(C.cuFuncSetAttribute(in[C.CUfunction](f), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
+}
+
 // launch is one call into C; cu's launch makes five, and allocates for each.
 func (native) launch(s, f word, grid, block Dim, shared int, values []uint64) Code {
 	var first *C.uint64_t

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
 	"facetrack/infer"
+	_ "facetrack/infer/reference" // computes the samples
 )
 
 // exported is a graph as scripts/bench/torch_infer.py reads it. Constants lie in NAME.bin, float32, little endian.
@@ -28,10 +30,27 @@ type exportedValue struct {
 	Length int   `json:"length"`
 }
 
-// Export writes an optimised graph as folder/name.json and its constants as folder/name.bin.
-func Export(g *infer.Graph, folder, name string) error {
+// Export writes a network, optimised, as folder/name.json, its constants as folder/name.bin, and as folder/name.sample an input with the
+// outputs that plain Go computes for it.
+func Export(n Named, folder string) error {
+	g := n.Graph.Clone()
+	if err := infer.Optimize(g); err != nil {
+		return fmt.Errorf("export %s: %w", n.Name, err)
+	}
+	sample, err := n.sample()
+	if err != nil {
+		return fmt.Errorf("export %s: %w", n.Name, err)
+	}
+	text, constants, err := encode(g, n.Name)
+	if err != nil {
+		return fmt.Errorf("export %s: %w", n.Name, err)
+	}
+	at := filepath.Join(folder, n.Name)
+	return errors.Join(os.WriteFile(at+".json", text, 0o600), os.WriteFile(at+".bin", constants, 0o600), os.WriteFile(at+".sample", sample, 0o600))
+}
+
+func encode(g *infer.Graph, name string) (text, constants []byte, err error) {
 	out := exported{Name: name, Nodes: g.Nodes, Inputs: g.Inputs, Outputs: g.Outputs}
-	var constants []byte
 	for i := range g.Values {
 		v := &g.Values[i]
 		e := exportedValue{Shape: v.Shape, Offset: -1, Length: v.Len()}
@@ -40,18 +59,42 @@ func Export(g *infer.Graph, folder, name string) error {
 		}
 		if v.Data != nil {
 			e.Offset = len(constants) / 4
-			for _, x := range v.Data {
-				constants = binary.LittleEndian.AppendUint32(constants, math.Float32bits(x))
-			}
+			constants = appendFloats(constants, v.Data)
 		}
 		out.Values = append(out.Values, e)
 	}
-	text, err := json.Marshal(out)
+	text, err = json.Marshal(out)
+	return text, constants, err
+}
+
+// sample is an input in the network's range, and the outputs for it in order.
+func (n Named) sample() ([]byte, error) {
+	s, err := infer.Open(n.Graph, infer.Options{Backend: "reference"})
 	if err != nil {
-		return fmt.Errorf("export %s: %w", name, err)
+		return nil, err
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(folder, name+".json"), text, 0o600),
-		os.WriteFile(filepath.Join(folder, name+".bin"), constants, 0o600),
-	)
+	source := rand.New(rand.NewPCG(3, 4)) // #nosec G404 -- any numbers
+	in := make([]float32, s.Inputs()[0].Len())
+	for i := range in {
+		in[i] = n.Low + (n.High-n.Low)*source.Float32()
+	}
+	out := make([]infer.Buffer, len(s.Outputs()))
+	for i, o := range s.Outputs() {
+		out[i].Host = make([]float32, o.Len())
+	}
+	if err := errors.Join(s.Run(1, []infer.Buffer{{Host: in}}, out), s.Close()); err != nil {
+		return nil, err
+	}
+	data := appendFloats(nil, in)
+	for _, o := range out {
+		data = appendFloats(data, o.Host)
+	}
+	return data, nil
+}
+
+func appendFloats(data []byte, values []float32) []byte {
+	for _, x := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return data
 }

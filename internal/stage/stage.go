@@ -54,6 +54,8 @@ type Env struct {
 	Dial      func(name string) (*ipc.Conn, error) // another connection to the same server
 	Log       *slog.Logger
 	Ready     func() // called once the stage takes part in the flow
+	// Renewed tells that a new process follows when Run ends with an error that is not permanent.
+	Renewed bool
 	// Ended tells the parent, past the bus, that a camera gives nothing after its last frame; nil when nobody asks.
 	Ended func(camera string, last uint64)
 }

@@ -17,6 +17,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	backend string
+	because string
 	slow    func() uint64
 	cameras map[string]*camera
 }
@@ -52,7 +53,8 @@ type Stats struct {
 	PID     int                    `json:"pid"`
 	UptimeS float64                `json:"uptime_s"`
 	Backend string                 `json:"backend,omitempty"`
-	Slow    uint64                 `json:"slow_consumer"` // times that messages were lost because this process read too slowly
+	Because string                 `json:"backend_reason,omitempty"` // why that backend and no faster one
+	Slow    uint64                 `json:"slow_consumer"`            // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
 }
 
@@ -102,11 +104,11 @@ func (r *Recorder) Drop(name, reason string) {
 // State notes what a camera is doing, for people.
 func (r *Recorder) State(name, state string) { r.with(name, func(c *camera) { c.state = state }) }
 
-// Backend notes what runs the networks.
-func (r *Recorder) Backend(name string) {
+// Backend notes what runs the networks, and why nothing faster does; "" when there is nothing to say.
+func (r *Recorder) Backend(name, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.backend = name
+	r.backend, r.because = name, reason
 }
 
 // SetBus registers where the count of lost messages is read from.
@@ -128,7 +130,7 @@ func (r *Recorder) Snapshot() Stats {
 	defer r.mu.Unlock()
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
-		Cameras: make(map[string]CameraStats, len(r.cameras)),
+		Because: r.because, Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
 	if r.slow != nil {
 		s.Slow = r.slow()

@@ -22,7 +22,7 @@ const deadline = 60 * time.Second
 // busy is a recorder with known numbers.
 func busy() *Recorder {
 	r := New("detect")
-	r.Backend("cpu")
+	r.Backend("cpu", "no GPU here")
 	for i := range 100 {
 		r.Frame("cam0", i%2, 2*time.Millisecond, 10*time.Millisecond)
 	}
@@ -39,7 +39,7 @@ func busy() *Recorder {
 
 func TestSnapshot(t *testing.T) {
 	s := busy().Snapshot()
-	if s.Stage != "detect" || s.PID != os.Getpid() || s.Backend != "cpu" || s.UptimeS < 0 || len(s.Cameras) != 2 {
+	if s.Stage != "detect" || s.PID != os.Getpid() || s.Backend != "cpu" || s.Because != "no GPU here" || s.UptimeS < 0 || len(s.Cameras) != 2 {
 		t.Fatalf("snapshot %+v", s)
 	}
 	c := s.Cameras["cam0"]
@@ -206,7 +206,7 @@ func TestEveryProcessOfAStageAnswers(t *testing.T) {
 	nc := connect(t)
 	for _, backend := range []string{"cpu", "reference"} {
 		r := New("detect")
-		r.Backend(backend)
+		r.Backend(backend, "")
 		if _, err := Serve(nc.Conn, "lab", r); err != nil {
 			t.Fatal(err)
 		}

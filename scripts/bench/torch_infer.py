@@ -1,28 +1,35 @@
 """The networks in PyTorch with CUDA graphs: the same graphs and weights, as facetrack bench infer --export writes them.
 
-usage: torch_infer.py FOLDER [--batches 1,8,64] [--precisions fp16,fp32] [--runs 300]
+usage: torch_infer.py FOLDER [--batches 1,8,64] [--precisions fp16,fp32,tf32] [--runs 300] [--seconds 300] [--device cuda]
 
 Activations are NHWC in the graphs; the convolutions see them as channels-last tensors, which needs no copy. Each network is
 captured as one CUDA graph for each batch size and precision. Prints one JSON object: for each network, precision and batch the
 latency of one replay with a wait behind it (median and 99th percentile) and the time of a replay among many in a row, in
-microseconds, and the largest difference from the first run without a graph.
+microseconds, and how far the first item is from what facetrack's plain Go computes of the same input, in parts of 1 + its value.
+With --device cpu it only checks that.
 """
 import argparse
 import json
+import math
 import pathlib
+import sys
 import time
 
-import numpy
-import torch
-import torch.nn.functional as F
+try:
+    import numpy
+    import torch
+    import torch.nn.functional as F
+except ImportError as missing:
+    sys.exit(f"PyTorch is not installed: {missing}")
 
 NONE, RELU, RELU6, PRELU = range(4)
 
 
 class Network:
-    def __init__(self, path, dtype):
+    def __init__(self, path, dtype, device):
         spec = json.loads(path.read_text())
         weights = numpy.fromfile(path.with_suffix(".bin"), dtype="<f4")
+        sample = numpy.fromfile(path.with_suffix(".sample"), dtype="<f4")
         self.name, self.dtype = spec["name"], dtype
         self.inputs, self.outputs, self.nodes = spec["inputs"], spec["outputs"], spec["nodes"]
         self.shapes = [v["shape"] for v in spec["values"]]
@@ -30,15 +37,21 @@ class Network:
         for i, v in enumerate(spec["values"]):
             if v["offset"] >= 0:
                 data = weights[v["offset"]:v["offset"] + v["length"]].reshape(v["shape"])
-                self.constants[i] = torch.from_numpy(data.copy()).cuda().to(dtype)
+                self.constants[i] = torch.from_numpy(data.copy()).to(device).to(dtype)
         for n in self.nodes:  # weights [O][H][W][I] as PyTorch wants them, channels last
             if n["Op"] == "Conv2D":
                 w = self.constants[n["Inputs"][1]]
                 n["weight"] = w.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
 
-    def random_input(self, batch):
-        shape = self.shapes[self.inputs[0]]
-        return torch.rand([batch] + shape[1:], device="cuda").to(self.dtype)
+        size = math.prod(self.shapes[self.inputs[0]])
+        self.input = torch.from_numpy(sample[:size].copy()).reshape(self.shapes[self.inputs[0]]).to(device).to(dtype)
+        self.expected = torch.from_numpy(sample[size:].copy())
+
+    def off(self, outputs):
+        """How far the first item of the outputs is from what was expected; None when that is not a number."""
+        got = torch.cat([o[:1].reshape(-1)[:math.prod(self.shapes[i])].float().cpu() for o, i in zip(outputs, self.outputs)])
+        worst = float(((got - self.expected).abs() / (1 + self.expected.abs())).max())
+        return worst if math.isfinite(worst) else None
 
     def __call__(self, x):
         values = dict(self.constants)
@@ -79,7 +92,8 @@ class Network:
             where = [slice(None)] + [slice(b, e, s) for b, e, s in zip(n["Begin"], n["End"], n["Steps"])][1:]
             return x[tuple(where)]
         if op == "ResizeNearest":
-            return x.repeat_interleave(n["Scale"][0], dim=1).repeat_interleave(n["Scale"][1], dim=2)
+            y = F.interpolate(x.permute(0, 3, 1, 2), scale_factor=[float(f) for f in n["Scale"]], mode="nearest")
+            return y.permute(0, 2, 3, 1)
         if op == "PRelu":
             return torch.where(x >= 0, x, x * ins[1])
         return {"Neg": torch.neg, "Sqrt": torch.sqrt, "Rsqrt": torch.rsqrt, "Logistic": torch.sigmoid, "Relu": torch.relu}[op](x)
@@ -110,61 +124,91 @@ class Network:
         if kind == RELU6:
             return F.relu6(y)
         if kind == PRELU:
-            return torch.where(y >= 0, y, y * ins[-1])
+            return F.prelu(y.permute(0, 3, 1, 2), ins[-1]).permute(0, 2, 3, 1)
         return y
+
+
+def captured(network, x):
+    """The network as one CUDA graph, and its outputs, after runs in which cuDNN has chosen its kernels."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            network(x)
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        outputs = network(x)
+    return graph, outputs
+
+
+WARM = 0.1  # seconds of runs that do not count, as bench infer does
 
 
 @torch.inference_mode()
 def measure(network, batch, runs):
-    x = network.random_input(batch)
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            plain = [o.float().clone() for o in network(x)]
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = network(x)
-    for _ in range(20):
+    x = network.input.expand([batch] + list(network.input.shape[1:])).contiguous()
+    graph, outputs = captured(network, x)
+    end = time.perf_counter() + WARM
+    while time.perf_counter() < end:
         graph.replay()
-    torch.cuda.synchronize()
-    off = max(float((o.float() - p).abs().max()) for o, p in zip(out, plain))
+        torch.cuda.synchronize()
     single = []
     for _ in range(runs):
         begin = time.perf_counter_ns()
         graph.replay()
         torch.cuda.synchronize()
         single.append((time.perf_counter_ns() - begin) / 1e3)
-    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    first.record()
+    begin = time.perf_counter_ns()
     for _ in range(runs):
         graph.replay()
-    last.record()
     torch.cuda.synchronize()
+    row = (time.perf_counter_ns() - begin) / 1e3 / runs
     single.sort()
-    return {
-        "network": network.name, "batch": batch, "p50_us": single[len(single) // 2], "p99_us": single[len(single) * 99 // 100],
-        "in_a_row_us": first.elapsed_time(last) * 1e3 / runs, "graph_differs_by": off,
-    }
+    return {"p50_us": single[len(single) // 2], "p99_us": single[len(single) * 99 // 100], "in_a_row_us": row, "off": network.off(outputs)}
+
+
+@torch.inference_mode()
+def check(network, batch, _):
+    return {"off": network.off(network(network.input.expand([batch] + list(network.input.shape[1:])).contiguous()))}
+
+
+DTYPES = {"fp16": torch.float16, "fp32": torch.float32, "tf32": torch.float32}
+
+
+def rows(options):
+    end = time.monotonic() + options.seconds
+    for path in sorted(options.folder.glob("*.json")):
+        for precision in options.precisions.split(","):
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+            network = Network(path, DTYPES[precision], options.device)
+            for batch in map(int, options.batches.split(",")):
+                row = {"network": network.name, "precision": precision, "batch": batch}
+                try:
+                    if time.monotonic() > end:
+                        raise TimeoutError("no time was left")
+                    row |= (check if options.device == "cpu" else measure)(network, batch, options.runs)
+                except Exception as failure:  # the others are worth having
+                    row["error"] = f"{type(failure).__name__}: {failure}".splitlines()[0]
+                yield row
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("--batches", default="1,8,64")
-    arguments.add_argument("--precisions", default="fp16,fp32")
+    arguments.add_argument("--precisions", default="fp16,fp32,tf32")
     arguments.add_argument("--runs", type=int, default=300)
+    arguments.add_argument("--seconds", type=float, default=300, help="after which no measurement is begun")
+    arguments.add_argument("--device", default="cuda")
     options = arguments.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("PyTorch finds no CUDA device")
     torch.backends.cudnn.benchmark = True
-    rows = []
-    for path in sorted(options.folder.glob("*.json")):
-        for precision in options.precisions.split(","):
-            network = Network(path, {"fp16": torch.float16, "fp32": torch.float32}[precision])
-            for batch in options.batches.split(","):
-                rows.append(dict(measure(network, int(batch), options.runs), precision=precision))
     print(json.dumps({
         "torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(),
-        "gpu": torch.cuda.get_device_name(), "tf32": torch.backends.cudnn.allow_tf32, "rows": rows,
+        "gpu": torch.cuda.get_device_name() if options.device == "cuda" else "", "rows": list(rows(options)),
     }, indent=1))
 
 

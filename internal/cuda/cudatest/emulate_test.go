@@ -183,3 +183,22 @@ func TestEmulatedFaults(t *testing.T) {
 		}
 	}
 }
+
+// More than 48 KiB of shared memory is for kernels that were allowed to have it.
+func TestLaunchWithMuchSharedMemory(t *testing.T) {
+	e := newEmulation(t)
+	f, err := e.module.Function("multiply")
+	e.must(err)
+	launch := func(bytes int) error {
+		return e.stream.Launch(f, cuda.Dim{X: 1}, cuda.Dim{X: 32}, bytes, e.at(0), e.at(256), e.at(512))
+	}
+	most := e.ctx.Device().SharedMemory
+	if err := launch(48<<10 + 1); !errors.Is(err, cuda.InvalidValue) {
+		t.Errorf("without asking: %v", err)
+	}
+	if err := f.AllowShared(most + 1); !errors.Is(err, cuda.InvalidValue) {
+		t.Errorf("more than the device has: %v", err)
+	}
+	e.must(f.AllowShared(most))
+	e.must(errors.Join(launch(most), e.stream.Synchronize()))
+}

@@ -50,7 +50,10 @@ const (
 )
 
 // Set is the kernels, loaded on one device.
-type Set struct{ *ptx.Set }
+type Set struct {
+	*ptx.Set
+	shared int // bytes that a block of a chain can have
+}
 
 // Load compiles the kernels for the device of a context.
 func Load(ctx *cuda.Context) (*Set, error) {
@@ -58,7 +61,11 @@ func Load(ctx *cuda.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{s}, nil
+	set := &Set{Set: s}
+	if err := set.allowChains(ctx.Device().SharedMemory); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return set, nil
 }
 
 // kernelName is the name of the kernel for a precision that takes so many elements at once.

@@ -8,12 +8,10 @@ package detect
 import (
 	"bytes"
 	"context"
-	"sync"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
-	"facetrack/internal/stage/networks"
 	"facetrack/internal/stage/queue"
 	"facetrack/ipc"
 	"facetrack/vision"
@@ -26,20 +24,6 @@ type detector struct {
 	batches  *queue.Batches[ipc.Frame]
 }
 
-// looker finds the faces of several frames, one a camera. It is used by one goroutine at a time.
-type looker interface {
-	look(ctx context.Context, frames []ipc.Frame) []sight
-	Backend() string
-	Close() error
-}
-
-// sight is what was seen in a frame; with a reason to drop it, nothing was.
-type sight struct {
-	faces  []vision.Face
-	reason string
-	err    error
-}
-
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
@@ -47,63 +31,21 @@ func Run(ctx context.Context, env *stage.Env) error {
 		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every),
 		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue, First: cfg.FirstCameras()}),
 	}
+	d.batches.Hurry(d.schedule.idle) // only networks gain from more frames at once
 	defer func() { _ = d.links.Close() }()
-	lookers, err := d.open()
-	defer func() {
-		for _, l := range lookers {
-			_ = l.Close()
-		}
-	}()
-	if err != nil {
-		return stage.Permanent(err)
+	crew := d.crew()
+	defer func() { _ = crew.Close() }()
+	if err := crew.Open(ctx); err != nil {
+		return err
 	}
-	env.Telemetry.Backend(lookers[0].Backend())
-	env.Log.Info("detector ready", "model", cfg.Detect.Model, "backend", lookers[0].Backend())
+	env.Log.Info("detector ready", "model", cfg.Detect.Model, "backend", crew.Backend())
 	if err := d.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()
-	var workers sync.WaitGroup
-	for _, l := range lookers {
-		workers.Go(func() {
-			for b := d.batches.Next(ctx); b != nil; b = d.batches.Next(ctx) {
-				d.frames(ctx, l, b.Items)
-				b.Done()
-			}
-		})
-	}
-	workers.Wait()
-	return nil
-}
-
-// open makes a looker for each worker; those that were made are to be closed also after an error.
-func (d *detector) open() (lookers []looker, err error) {
-	for range d.env.Config.WorkerCount() {
-		n, err := networks.OpenDetector(d.env.Config)
-		if err != nil {
-			return lookers, err
-		}
-		lookers = append(lookers, &onHost{n, d.links})
-	}
-	return lookers, nil
-}
-
-// onHost looks at one frame after the other, in host memory.
-type onHost struct {
-	*networks.Detector
-	links *links.Set
-}
-
-func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
-	sights := make([]sight, len(frames))
-	for i := range frames {
-		s := &sights[i]
-		s.reason, s.err = h.links.With(ctx, &frames[i], func(image vision.Image) (err error) {
-			s.faces, err = h.Detect(image)
-			return err
-		})
-	}
-	return sights
+	return crew.Run(ctx, func(working context.Context, l looker) {
+		d.batches.Each(working, d.apart(l), func(frames []ipc.Frame) { d.frames(ctx, l, frames) })
+	})
 }
 
 func (d *detector) subscribe() error {

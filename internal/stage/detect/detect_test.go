@@ -151,7 +151,7 @@ func TestGarbageOnTheBusIsIgnored(t *testing.T) {
 
 func TestStageWithoutItsModelIsPermanent(t *testing.T) {
 	cfg := config.Default()
-	cfg.Detect.Model = "./none.onnx"
+	cfg.Detect.Model, cfg.CUDA.GPU = "./none.onnx", "off"
 	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Detect), Log: stagetest.Quiet})
 	if !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)

@@ -24,7 +24,7 @@ func newRig(t *testing.T, spec string, slots int) *rig {
 	t.Helper()
 	b := stagetest.NewBus(t)
 	cfg := b.Config()
-	cfg.Detect.MaxQueue = slots
+	cfg.Detect.MaxQueue, cfg.CUDA.GPU = slots, "off" // the driver is loaded once, by the tests on a GPU
 	return &rig{
 		Bus: b, Film: stagetest.NewFilm(b, cfg.Ring.Dir, spec, slots), cfg: cfg,
 		out:   stagetest.Hear(b, ipc.KindDetections, ipc.DecodeDetections),

@@ -36,12 +36,23 @@ func (s *schedule) turn(f *ipc.Frame) bool {
 func (s *schedule) due(camera string, seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.next[camera]
-	if seq < next && next-seq <= s.every { // further back: the camera's numbers began anew
+	if !s.isDue(camera, seq) {
 		return false
 	}
 	s.next[camera] = seq + s.every
 	return true
+}
+
+func (s *schedule) isDue(camera string, seq uint64) bool {
+	next := s.next[camera]
+	return seq >= next || next-seq > s.every // further back: the camera's numbers began anew
+}
+
+// idle tells whether a frame will, as things stand, only be passed on.
+func (s *schedule) idle(f ipc.Frame) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f.TimeNS()-s.lastNS[f.Camera] <= ipc.FollowNS && !s.isDue(f.Camera, f.Seq)
 }
 
 // lost makes the camera's next frame due.

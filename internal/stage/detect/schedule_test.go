@@ -3,6 +3,8 @@ package detect
 import (
 	"reflect"
 	"testing"
+
+	"facetrack/ipc"
 )
 
 func TestSchedule(t *testing.T) {
@@ -24,6 +26,24 @@ func TestSchedule(t *testing.T) {
 	}
 	if !s.due("a", 0) {
 		t.Error("a camera whose numbers began anew is not looked at")
+	}
+}
+
+// A frame that will only be passed on is known before its turn, and asking changes nothing.
+func TestIdleFrames(t *testing.T) {
+	s := newSchedule(3)
+	frame := func(seq uint64, ns int64) ipc.Frame { return ipc.Frame{Camera: "a", Seq: seq, CaptureNS: ns} }
+	for seq, ns := range []int64{9e9, 9e9 + 1, 9e9 + 2, 9e9 + 3, 9e9 + 4, 9e9 + 5 + ipc.FollowNS} {
+		f := frame(uint64(seq), ns)
+		for range 2 {
+			if idle := s.idle(f); idle != (seq == 1 || seq == 2 || seq == 4) {
+				t.Errorf("frame %d: idle %v", seq, idle)
+			}
+		}
+		s.turn(&f)
+	}
+	if s.lost("a"); s.idle(frame(6, 9e9+6+ipc.FollowNS)) {
+		t.Error("idle although somebody was lost")
 	}
 }
 

@@ -8,15 +8,12 @@ package landmarks
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
-	"facetrack/internal/stage/networks"
 	"facetrack/internal/stage/queue"
 	"facetrack/ipc"
-	"facetrack/vision"
 )
 
 type landmarks struct {
@@ -27,27 +24,6 @@ type landmarks struct {
 	book     *book
 }
 
-// finder finds the points of the faces in several frames, one a camera. It is used by one goroutine at a time.
-type finder interface {
-	find(ctx context.Context, looks []look) []found
-	PointCount() int
-	Backend() string
-	Close() error
-}
-
-// look is a frame with the regions to look at.
-type look struct {
-	frame ipc.Frame
-	rois  []vision.ROI
-}
-
-// found is one result for each region of a look; with a reason to drop the frame there is none.
-type found struct {
-	results []vision.FaceResult
-	reason  string
-	err     error
-}
-
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
@@ -56,63 +32,19 @@ func Run(ctx context.Context, env *stage.Env) error {
 		batches: queue.NewBatches[ipc.Detections](queue.BatchOptions{Limit: cfg.Landmarks.MaxQueue, First: cfg.FirstCameras()}),
 	}
 	defer func() { _ = l.links.Close() }()
-	finders, err := l.open()
-	defer func() {
-		for _, f := range finders {
-			_ = f.Close()
-		}
-	}()
-	if err != nil {
-		return stage.Permanent(err)
+	crew := l.crew()
+	defer func() { _ = crew.Close() }()
+	if err := crew.Open(ctx); err != nil {
+		return err
 	}
-	env.Telemetry.Backend(finders[0].Backend())
-	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", finders[0].Backend())
+	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", crew.Backend())
 	if err := l.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()
-	var workers sync.WaitGroup
-	for _, f := range finders {
-		workers.Go(func() {
-			for b := l.batches.Next(ctx); b != nil; b = l.batches.Next(ctx) {
-				l.frames(ctx, f, b.Items)
-				b.Done()
-			}
-		})
-	}
-	workers.Wait()
-	return nil
-}
-
-// open makes a finder for each worker; those that were made are to be closed also after an error.
-func (l *landmarks) open() (finders []finder, err error) {
-	cfg := l.env.Config
-	for range cfg.WorkerCount() {
-		n, err := networks.OpenLandmarks(cfg, min(cfg.Landmarks.MinPresence, vouchedPresence))
-		if err != nil {
-			return finders, err
-		}
-		finders = append(finders, &onHost{n, l.links})
-	}
-	return finders, nil
-}
-
-// onHost looks at one frame after the other, in host memory.
-type onHost struct {
-	*networks.Landmarks
-	links *links.Set
-}
-
-func (h *onHost) find(ctx context.Context, looks []look) []found {
-	all := make([]found, len(looks))
-	for i := range looks {
-		f := &all[i]
-		f.reason, f.err = h.links.With(ctx, &looks[i].frame, func(image vision.Image) (err error) {
-			f.results, err = h.Run(image, looks[i].rois)
-			return err
-		})
-	}
-	return all
+	return crew.Run(ctx, func(working context.Context, f finder) {
+		l.batches.Each(working, l.apart(f), func(frames []ipc.Detections) { l.frames(ctx, f, frames) })
+	})
 }
 
 func (l *landmarks) subscribe() error {
@@ -148,7 +80,7 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 			looks, index = append(looks, look{d.Frame, rois(candidates[i])}), append(index, i)
 			continue
 		}
-		l.pass(d, finder.PointCount(), nil, nil, begin) // nobody to look for: no pixels are needed
+		l.pass(d, finder.PointCount(), nil, found{}, begin) // nobody to look for: no pixels are needed
 	}
 	if len(looks) == 0 {
 		return
@@ -160,14 +92,14 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 			l.env.Drop(d.Frame, f.reason)
 			continue
 		}
-		l.pass(d, finder.PointCount(), candidates[index[k]], f.results, begin)
+		l.pass(d, finder.PointCount(), candidates[index[k]], f, begin)
 	}
 }
 
-func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, results []vision.FaceResult, begin int64) {
+func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, f found, begin int64) {
 	state, _ := l.book.of(d.Camera, 0)
 	out := ipc.Landmarks{Frame: d.Frame, Topology: topology(points)}
-	out.Faces = state.keep(d.TimeNS(), from, results, l.env.Config.Landmarks.MinPresence)
+	out.Faces = state.keep(d.TimeNS(), from, f, l.env.Config.Landmarks.MinPresence)
 	out.Stamps.Landmarks = clock.Now()
 	if err := l.env.Publish(d.Camera, ipc.KindLandmarks, &out); err != nil {
 		l.env.Drop(d.Frame, links.ReasonBus)

@@ -124,7 +124,7 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 
 func TestStageWithoutItsModelIsPermanent(t *testing.T) {
 	cfg := config.Default()
-	cfg.Landmarks.Model = "./none.task"
+	cfg.Landmarks.Model, cfg.CUDA.GPU = "./none.task", "off"
 	err := Run(t.Context(), &stage.Env{Config: cfg, Telemetry: telemetry.New(stage.Landmarks), Log: stagetest.Quiet})
 	if !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("run: %v", err)

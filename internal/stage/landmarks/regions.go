@@ -19,9 +19,20 @@ type regions struct {
 }
 
 type known struct {
-	roi     vision.ROI
-	box     vision.Box // of the points
-	vouched bool       // the detector saw it when it last looked
+	place
+	vouched bool // the detector saw it when it last looked
+}
+
+// place is where to look for a face that was found.
+type place struct {
+	roi vision.ROI
+	box vision.Box // of the points
+}
+
+// placeOf fails for points that collapsed: they are no face to follow.
+func placeOf(points [][3]float64) (place, error) {
+	roi, err := vision.ROIFromPoints(points)
+	return place{roi, vision.PointsBox(points)}, err
 }
 
 type candidate struct {
@@ -41,13 +52,9 @@ func (r *regions) restore(last *ipc.Tracks, nowNS int64) {
 	}
 	r.timeNS = last.TimeNS()
 	for _, f := range last.Faces {
-		r.remember(points64(f.Points), true)
-	}
-}
-
-func (r *regions) remember(points [][3]float64, vouched bool) {
-	if roi, err := vision.ROIFromPoints(points); err == nil { // points that collapsed are no face to follow
-		r.known = append(r.known, known{roi, vision.PointsBox(points), vouched})
+		if p, err := placeOf(points64(f.Points)); err == nil {
+			r.known = append(r.known, known{p, true})
+		}
 	}
 }
 
@@ -78,15 +85,17 @@ func (r *regions) candidates(d ipc.Detections) []candidate {
 }
 
 // keep takes the faces that are present, each once, remembers them and returns them as a message says them.
-func (r *regions) keep(timeNS int64, from []candidate, results []vision.FaceResult, minPresence float64) []ipc.FaceLandmarks {
+func (r *regions) keep(timeNS int64, from []candidate, all found, minPresence float64) []ipc.FaceLandmarks {
 	r.timeNS, r.known = timeNS, nil
 	faces := []ipc.FaceLandmarks{}
-	for _, i := range vision.SuppressDuplicates(results) {
-		f := results[i]
+	for _, i := range vision.SuppressDuplicates(all.results) {
+		f := all.results[i]
 		if f.Presence < minPresence && !(from[i].vouched && f.Presence >= vouchedPresence) {
 			continue
 		}
-		r.remember(f.Points, from[i].vouched)
+		if p, err := all.place(i); err == nil {
+			r.known = append(r.known, known{p, from[i].vouched})
+		}
 		faces = append(faces, ipc.FaceLandmarks{
 			ROI:      ipc.ROI{CX: f.ROI.CX, CY: f.ROI.CY, Size: f.ROI.Size, Rotation: f.ROI.Rotation},
 			Presence: f.Presence, Points: points32(f.Points), Blendshapes: f.Blendshapes, Appearance: f.Appearance,

@@ -51,7 +51,7 @@ func following(limit int, vouched bool, places ...[2]float64) *regions {
 		from = append(from, candidate{source: sourceDetection, vouched: vouched})
 		results = append(results, result(p[0], p[1], 0.9))
 	}
-	r.keep(t0, from, results, 0.5)
+	r.keep(t0, from, found{results: results}, 0.5)
 	return r
 }
 
@@ -145,7 +145,7 @@ func TestVouchingLowersThePresenceNeeded(t *testing.T) {
 			if len(from) != 2 {
 				t.Fatalf("%d candidates", len(from))
 			}
-			faces := r.keep(c.d.CaptureNS, from, []vision.FaceResult{result(200, 150, c.presence), result(450, 300, c.presence)}, 0.5)
+			faces := r.keep(c.d.CaptureNS, from, found{results: []vision.FaceResult{result(200, 150, c.presence), result(450, 300, c.presence)}}, 0.5)
 			var gotHere, gotThere bool
 			for _, f := range faces {
 				gotHere, gotThere = gotHere || f.ROI.CX == 200, gotThere || f.ROI.CX == 450
@@ -163,11 +163,11 @@ func TestVouchingLowersThePresenceNeeded(t *testing.T) {
 func TestNewFacesAreVouchedFor(t *testing.T) {
 	r := &regions{limit: 8}
 	from := r.candidates(at(t0, true, seen(200, 150)))
-	if faces := r.keep(t0, from, []vision.FaceResult{result(200, 150, 0.01)}, 0.5); len(faces) != 1 || faces[0].Source != sourceDetection {
+	if faces := r.keep(t0, from, found{results: []vision.FaceResult{result(200, 150, 0.01)}}, 0.5); len(faces) != 1 || faces[0].Source != sourceDetection {
 		t.Fatalf("faces %+v, want the detector's", faces)
 	}
 	from = r.candidates(at(t0+1, false)) // the voucher lasts over frames without detection
-	if faces := r.keep(t0+1, from, []vision.FaceResult{result(201, 150, 0.01)}, 0.5); len(faces) != 1 || faces[0].Source != sourceTracked {
+	if faces := r.keep(t0+1, from, found{results: []vision.FaceResult{result(201, 150, 0.01)}}, 0.5); len(faces) != 1 || faces[0].Source != sourceTracked {
 		t.Errorf("faces %+v, want the same face, tracked", faces)
 	}
 }
@@ -176,7 +176,7 @@ func TestNewFacesAreVouchedFor(t *testing.T) {
 func TestKeepPublishesAFaceOnce(t *testing.T) {
 	r := &regions{limit: 8}
 	from := []candidate{{source: sourceTracked}, {source: sourceDetection, vouched: true}, {source: sourceDetection, vouched: true}}
-	faces := r.keep(t0, from, []vision.FaceResult{result(200, 150, 0.7), result(203, 151, 0.9), result(450, 300, 0.8)}, 0.5)
+	faces := r.keep(t0, from, found{results: []vision.FaceResult{result(200, 150, 0.7), result(203, 151, 0.9), result(450, 300, 0.8)}}, 0.5)
 	if len(faces) != 2 {
 		t.Fatalf("%d faces, want 2", len(faces))
 	}
@@ -195,7 +195,7 @@ func TestKeepPublishesAFaceOnce(t *testing.T) {
 
 func TestKeepOfNobodyIsAnEmptyList(t *testing.T) {
 	r := following(8, true, [2]float64{200, 150})
-	if faces := r.keep(t0+1, nil, nil, 0.5); faces == nil || len(faces) != 0 {
+	if faces := r.keep(t0+1, nil, found{}, 0.5); faces == nil || len(faces) != 0 {
 		t.Errorf("faces %v, want an empty list", faces)
 	}
 	if next := r.candidates(at(t0+2, false)); len(next) != 0 {

@@ -17,7 +17,7 @@ import (
 // Reasons of drop notices for frames whose pixels could not be used.
 const (
 	ReasonOverwritten = "overwritten" // the ring went on before this stage came to the frame
-	ReasonRingClosed  = "ring-closed" // capture ended or was started again
+	ReasonRingClosed  = "ring-closed" // capture ended, was started again, or has replaced the ring
 	ReasonRevoked     = "revoked"     // this process stood still for so long that its lease was taken away
 	ReasonTorn        = "torn"        // the GPU read the frame before its upload was complete
 	ReasonGPU         = "gpu"         // the GPU failed, and no other transport had the frame any more
@@ -35,7 +35,8 @@ type Set struct {
 	mu    sync.Mutex
 	links map[string]*ipc.Link
 
-	warm warmth
+	elsewhere sync.Once // frames on another GPU were told of
+	warm      warmth
 }
 
 // New returns an empty set.
@@ -45,57 +46,14 @@ func New(env *stage.Env) *Set {
 	return s
 }
 
-// With leases the frame, hands its image to use and gives the lease back. Only when it returns "" the image was
+// With leases the frame, hands its image, in host memory, to use and gives the lease back. Only when it returns "" the image was
 // whole all the time; otherwise it returns the reason to drop the frame, and what use has computed is void.
-//
-// The image is in host memory, because the networks run on the CPU: a frame that lies in device memory is downloaded for
-// them. A network on the GPU takes the address in the lease's view instead.
 func (s *Set) With(ctx context.Context, f *ipc.Frame, use func(vision.Image) error) (dropReason string, err error) {
-	link, err := s.link(f.Camera)
+	held, dropReason, err := s.Hold(ctx, f, nil)
 	if err != nil {
-		return ReasonUnreachable, err
+		return dropReason, err
 	}
-	lease, pixels, err := hold(ctx, link, f)
-	if err != nil {
-		return reason(err), err
-	}
-	s.settle()
-	image := vision.Image{Format: vision.Format(f.Format), Width: f.Width, Height: f.Height, Pix: pixels}
-	useErr := image.Validate()
-	dropReason = ReasonBadFrame
-	if useErr == nil {
-		useErr = use(image)
-		dropReason = ReasonInference
-	}
-	if err := lease.Release(); err != nil {
-		return reason(err), err
-	}
-	if useErr != nil {
-		return dropReason, useErr
-	}
-	return "", nil
-}
-
-// hold leases the frame and has its pixels in host memory. When the GPU fails at that, the frame comes over the next
-// transport; the first lease keeps its slot for so long.
-func hold(ctx context.Context, link *ipc.Link, f *ipc.Frame) (ipc.Lease, []byte, error) {
-	lease, err := link.Lease(ctx, *f)
-	if err != nil {
-		return nil, nil, err
-	}
-	pixels, failed := lease.Host()
-	if failed == nil {
-		return lease, pixels, nil
-	}
-	next, err := link.Lease(ctx, *f)
-	_ = lease.Release() // nothing was read under it
-	if err != nil {
-		return nil, nil, errors.Join(failed, err)
-	}
-	if pixels, err = next.Host(); err != nil {
-		return nil, nil, errors.Join(failed, err, next.Release())
-	}
-	return next, pixels, nil
+	return held.Release(use(held.Image))
 }
 
 func reason(err error) string {
@@ -104,10 +62,10 @@ func reason(err error) string {
 		return ReasonGPU
 	case errors.Is(err, gpuring.ErrTorn):
 		return ReasonTorn
+	case errors.Is(err, gpuring.ErrClosed), errors.Is(err, ipc.ErrOtherRing):
+		return ReasonRingClosed
 	case errors.Is(err, gpuring.ErrStale):
 		return ReasonOverwritten
-	case errors.Is(err, gpuring.ErrClosed):
-		return ReasonRingClosed
 	case errors.Is(err, gpuring.ErrRevoked):
 		return ReasonRevoked
 	}

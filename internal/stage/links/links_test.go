@@ -74,7 +74,7 @@ func TestOverwrittenFrame(t *testing.T) {
 		refused(t, set, old, "overwritten", gpuring.ErrStale)
 		foreign := r.publish()
 		foreign.Ring = "lab/cam/1"
-		refused(t, set, foreign, "overwritten", gpuring.ErrStale)
+		refused(t, set, foreign, "ring-closed", ipc.ErrOtherRing)
 	})
 }
 

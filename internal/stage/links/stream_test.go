@@ -16,7 +16,8 @@ import (
 	"facetrack/vision"
 )
 
-// streamEnv makes the child use every frame that comes as a line, and answer each with an outcome.
+// streamEnv makes the child use every frame that comes as a line, and answer each with an outcome: "device" on the GPU, else in
+// host memory.
 const streamEnv = "FACETRACK_LINKS_STREAM"
 
 type outcome struct {
@@ -44,7 +45,11 @@ func consumeAll(url string) error {
 		if err != nil {
 			return err
 		}
-		if err := json.NewEncoder(os.Stdout).Encode(consumeOne(set, f)); err != nil {
+		use := consumeOne
+		if os.Getenv(streamEnv) == "device" {
+			use = readOnDevice
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(use(set, f)); err != nil {
 			return err
 		}
 	}

@@ -30,9 +30,7 @@ func OpenDetector(cfg config.Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := vision.NewDetector(kind, session, vision.DetectorOptions{
-		ScoreThreshold: cfg.Detect.ScoreThreshold, NMSThreshold: cfg.Detect.NMSThreshold, MaxFaces: cfg.Detect.MaxFaces,
-	})
+	d, err := vision.NewDetector(kind, session, detectorOptions(cfg))
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
@@ -89,8 +87,19 @@ func OpenHead(cfg config.Config) (*track.PoseSolver, error) {
 	return track.NewPoseSolver(face.Vertices, nil)
 }
 
-// options: a file that is named by its path is the user's own and has no known hash.
+func detectorOptions(cfg config.Config) vision.DetectorOptions {
+	return vision.DetectorOptions{
+		ScoreThreshold: cfg.Detect.ScoreThreshold, NMSThreshold: cfg.Detect.NMSThreshold, MaxFaces: cfg.Detect.MaxFaces,
+	}
+}
+
 func options(cfg config.Config, name string) models.Options {
-	own := strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != ""
-	return models.Options{Infer: infer.Options{Backend: cfg.Infer.Backend, Threads: cfg.Infer.Threads, GPU: cfg.CUDA.GPU}, Unverified: own}
+	return models.Options{Infer: infer.Options{
+		Backend: cfg.Infer.Backend, Precision: cfg.Infer.Precision, Threads: cfg.Infer.Threads, GPU: cfg.CUDA.GPU,
+	}, Unverified: own(name)}
+}
+
+// own: a file that is named by its path is the user's own and has no known hash.
+func own(name string) bool {
+	return strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != ""
 }

@@ -213,7 +213,7 @@ func TestOnlyPathsMayBeUnverified(t *testing.T) {
 	cfg.Infer.Threads = 3
 	for name, own := range map[string]bool{"yunet-320": false, "blazeface": false, "mine.onnx": true, "dir/mine": true, "./x": true} {
 		got := options(cfg, name)
-		if want := (infer.Options{Backend: "auto", Threads: 3, GPU: "auto"}); got.Unverified != own || got.Infer != want {
+		if want := (infer.Options{Backend: "auto", Precision: "auto", Threads: 3, GPU: "auto"}); got.Unverified != own || got.Infer != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

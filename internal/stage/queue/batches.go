@@ -22,6 +22,7 @@ type BatchOptions struct {
 // A batch is due when it is full, when every camera that is awake has an item in it, or when an item has waited long enough.
 type Batches[T any] struct {
 	opts   BatchOptions
+	hurry  func(T) bool  // see Hurry
 	asleep time.Duration // how long a camera is silent until nobody waits for it any more
 
 	mu      sync.Mutex
@@ -48,7 +49,20 @@ func NewBatches[T any](opts BatchOptions) *Batches[T] {
 		opts.First = func(string) bool { return false }
 	}
 	const asleep = 200 * time.Millisecond // some frames of a slow camera
-	return &Batches[T]{opts: opts, asleep: asleep, lines: map[string]*line[T]{}, changed: make(chan struct{})}
+	return &Batches[T]{
+		opts: opts, asleep: asleep, lines: map[string]*line[T]{}, changed: make(chan struct{}), hurry: func(T) bool { return false },
+	}
+}
+
+// Hurry names items that wait for no others, because working on many of them at once is of no use. It is called before the first Push.
+func (b *Batches[T]) Hurry(which func(T) bool) { b.hurry = which }
+
+// Shape changes how many items a batch has at most, and how long they wait for those of other cameras.
+func (b *Batches[T]) Shape(most int, wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opts.Most, b.opts.Wait = max(1, most), wait
+	b.wake()
 }
 
 // Push adds an item and returns the one that had to make room, if any.
@@ -123,7 +137,10 @@ func (b *Batches[T]) take(now time.Time) (batch *Batch[T], changed <-chan struct
 	oldest := slices.MinFunc(ready, byAge[T])
 	due = b.opts.Wait - now.Sub(oldest.items[0].since)
 	if len(ready) < min(awake, b.opts.Most) && due > 0 {
-		return nil, b.changed, due
+		ready = slices.DeleteFunc(ready, func(l *line[T]) bool { return !b.hurry(l.items[0].item) })
+		if len(ready) == 0 {
+			return nil, b.changed, due
+		}
 	}
 	slices.SortFunc(ready, func(x, y *line[T]) int {
 		return cmp.Or(rank(b.opts.First(x.camera))-rank(b.opts.First(y.camera)), byAge(x, y))

@@ -88,6 +88,27 @@ func TestBatchWaitsUntilEveryCameraIsThere(t *testing.T) {
 	}
 }
 
+// Items that are of no use together go at once, past those that wait, but never past one of their own camera.
+func TestHurriedItemsWaitForNobody(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8, Wait: time.Hour})
+	b.asleep = time.Hour
+	b.Hurry(func(item int) bool { return item < 10 })
+	push(t, b, "a", 11, 1)
+	push(t, b, "b", 2, 3)
+	push(t, b, "c", 12)
+	expect(t, b, 11, 2, 12).Done() // every camera is there
+	expect(t, b, 1, 3).Done()
+	push(t, b, "a", 13, 5)
+	got := next(t, b)
+	push(t, b, "b", 4)
+	if items := <-got; !reflect.DeepEqual(items, []int{4}) {
+		t.Errorf("batch %v", items)
+	}
+	push(t, b, "c", 14) // the last one, for b is busy
+	expect(t, b, 13, 14).Done()
+	expect(t, b, 5)
+}
+
 func TestBatchWaitsNoLongerThanItMay(t *testing.T) {
 	const wait = 20 * time.Millisecond
 	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8, Wait: wait})
@@ -101,6 +122,47 @@ func TestBatchWaitsNoLongerThanItMay(t *testing.T) {
 	if took := time.Since(begin); took < wait {
 		t.Errorf("the batch came after %v although another camera was awake", took)
 	}
+}
+
+func TestShapeChangesWhatComes(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 1})
+	push(t, b, "a", 1)
+	push(t, b, "b", 2)
+	expect(t, b, 1).Done()
+	push(t, b, "c", 3)
+	b.Shape(8, 0)
+	expect(t, b, 2, 3).Done()
+	b.Shape(8, time.Hour)
+	b.asleep = time.Hour
+	push(t, b, "a", 4)
+	got := next(t, b)
+	b.Shape(0, 0) // one that waits sees it
+	if items := <-got; !reflect.DeepEqual(items, []int{4}) {
+		t.Errorf("batch %v", items)
+	}
+}
+
+// What is taken out of a batch is done by itself.
+func TestSplitBatch(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8})
+	push(t, b, "a", 1, 11)
+	push(t, b, "b", 2, 12)
+	push(t, b, "c", 3, 13)
+	batch := expect(t, b, 1, 2, 3)
+	apart := batch.Split(func(item int) bool { return item != 2 })
+	if len(apart) != 2 || apart[0].Items[0] != 1 || apart[1].Items[0] != 3 || !reflect.DeepEqual(batch.Items, []int{2}) {
+		t.Fatalf("apart %v, left %v", apart, batch.Items)
+	}
+	batch.Done()
+	expect(t, b, 12)
+	apart[1].Done()
+	expect(t, b, 13)
+	apart[0].Done()
+	expect(t, b, 11)
+	if again := batch.Split(func(int) bool { return true }); len(again) != 1 || len(batch.Items) != 0 {
+		t.Errorf("%d apart, left %v", len(again), batch.Items)
+	}
+	batch.Done() // of nothing
 }
 
 func TestNextEndsWithContext(t *testing.T) {

@@ -3,6 +3,7 @@ package stagetest
 import (
 	"facetrack/gpuring"
 	"facetrack/internal/clock"
+	"facetrack/internal/cuda"
 	"facetrack/internal/source"
 	"facetrack/ipc"
 )
@@ -17,7 +18,13 @@ type Ring struct {
 // NewRing makes a ring with its files in dir.
 func NewRing(b *Bus, dir string, g gpuring.Geometry) *Ring {
 	b.T.Helper()
-	w, err := gpuring.Create(gpuring.Options{Dir: dir, Rig: Rig, Camera: Camera, Geometry: g})
+	return newRing(b, gpuring.Options{Dir: dir, Geometry: g})
+}
+
+func newRing(b *Bus, o gpuring.Options) *Ring {
+	b.T.Helper()
+	o.Rig, o.Camera = Rig, Camera
+	w, err := gpuring.Create(o)
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -33,6 +40,7 @@ func NewRing(b *Bus, dir string, g gpuring.Geometry) *Ring {
 // Write puts the next frame into the ring, with the pixels that draw leaves; it is not announced.
 func (r *Ring) Write(draw func(seq uint64, pix []byte) error) ipc.Frame {
 	r.bus.T.Helper()
+	r.bus.Eventually("a slot is free", r.Writer.Ready) // at once, unless a GPU is taking the last frames up
 	claim, err := r.Writer.Begin()
 	if err != nil {
 		r.bus.T.Fatal(err)
@@ -62,12 +70,18 @@ type Film struct {
 // NewFilm makes a ring of so many slots for the pictures of a synthetic source.
 func NewFilm(b *Bus, dir, spec string, slots int) *Film {
 	b.T.Helper()
+	return NewGPUFilm(b, dir, spec, slots, nil)
+}
+
+// NewGPUFilm has the ring on a GPU, too.
+func NewGPUFilm(b *Bus, dir, spec string, slots int, gpu *cuda.Context) *Film {
+	b.T.Helper()
 	p, err := source.ParseSynthetic(spec)
 	if err != nil {
 		b.T.Fatal(err)
 	}
 	g := gpuring.Geometry{Width: p.Width, Height: p.Height, Format: gpuring.Format(p.Format), Slots: slots}
-	return &Film{Ring: NewRing(b, dir, g), Params: p, src: source.NewSynthetic(p)}
+	return &Film{Ring: newRing(b, gpuring.Options{Dir: dir, Geometry: g, GPU: gpu}), Params: p, src: source.NewSynthetic(p)}
 }
 
 // Frame draws the next picture into the ring and asks for an acknowledgement; it is not announced.

@@ -20,7 +20,7 @@ func (b *Bus) Config() config.Config {
 	}
 	cfg := config.Default()
 	cfg.Rig, cfg.Ring.Dir, cfg.Detect.Model, cfg.Landmarks.Model = Rig, b.T.TempDir(), files.Detector, files.Landmarks
-	cfg.Infer = config.Infer{Backend: "reference", Threads: 1, Workers: 2}
+	cfg.Infer.Backend, cfg.Infer.Workers = "reference", 2
 	return cfg
 }
 

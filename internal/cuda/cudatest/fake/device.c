@@ -209,6 +209,7 @@ static int attribute(int which, int gpu) {
 	case 76: return 0;
 	case 78: return 1;
 	case 92: case 122: case 123: return !config.no_memops; // 93 and 94 belong to a version of these calls that is gone
+	case 97: return MOST_SHARED;
 	case 125: return 1; // interprocess events
 	default: return 0;
 	}

@@ -28,6 +28,8 @@ static const struct { CUresult code; const char *name, *text; } errors[] = {
 	ERROR(ERROR_NOT_SUPPORTED, "operation not supported"),
 	ERROR(ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
 	ERROR(ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
+	ERROR(ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began"),
+	ERROR(ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
 	ERROR(ERROR_UNKNOWN, "unknown error"),
 #undef ERROR
 };

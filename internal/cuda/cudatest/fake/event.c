@@ -29,6 +29,9 @@ struct mark *mark_map(int file) {
 
 static void event_free(struct object *o) {
 	CUevent e = (CUevent)o;
+	if (e->captured) {
+		object_drop(e->captured);
+	}
 	if (e->flags & CU_EVENT_INTERPROCESS) {
 		munmap(e->mark, PAGE);
 	} else {
@@ -125,7 +128,15 @@ API CUresult cuEventDestroy_v2(CUevent event) {
 	return CUDA_SUCCESS;
 }
 
-// Dependencies between captured streams are not built: events cannot be captured.
+// released forgets a captured record: the one that comes is none.
+static void released(CUevent e) {
+	CUgraph before = e->captured;
+	e->captured = NULL;
+	if (before) {
+		object_drop(before);
+	}
+}
+
 static CUresult queue(CUstream stream, CUevent e, enum work_kind kind) {
 	CUstream s;
 	CUresult code = stream_hold(stream, &s);
@@ -134,18 +145,20 @@ static CUresult queue(CUstream stream, CUevent e, enum work_kind kind) {
 	}
 	pthread_mutex_lock(&s->mutex);
 	bool capturing = s->capture != NULL;
-	s->broken |= capturing;
 	pthread_mutex_unlock(&s->mutex);
 	CUcontext c = s->object.context;
-	object_drop(s);
-	if (capturing) {
-		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (capturing || (kind == WAIT_EVENT && e->captured)) {
+		code = kind == RECORD ? capture_record(s, e) : capture_wait(s, e);
+		object_drop(s);
+		return code;
 	}
+	object_drop(s);
 	struct work w = {.kind = kind, .event = e};
 	if (kind == RECORD) {
 		if (c != e->object.context) {
 			return CUDA_ERROR_INVALID_HANDLE;
 		}
+		released(e);
 		w.record = __atomic_add_fetch(&e->mark->recorded, 1, __ATOMIC_SEQ_CST);
 	} else {
 		w.record = last_record(e->mark);

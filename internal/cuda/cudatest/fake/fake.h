@@ -34,6 +34,7 @@
 
 #define API __attribute__((visibility("default")))
 #define MAX_DEVICES 16
+#define MOST_SHARED (227 << 10) // bytes of a block, of those that ask for them
 
 // device.c: what the environment says, and the GPUs that this process sees
 struct config {
@@ -138,6 +139,8 @@ struct CUevent_st {
 	struct mark *mark;
 	uint64_t process, number;
 	uint64_t reached_ns;
+	CUgraph captured; // where the last record lies, held; NULL when that was no captured one
+	CUstream by;      // which recorded it there
 };
 bool mark_done(const struct mark *mark, uint64_t record);
 void event_reached(CUevent event, uint64_t record);
@@ -190,7 +193,16 @@ void stream_end(CUstream stream);
 struct CUgraph_st {
 	struct object object;
 	struct work_list list;
+	bool capturing;
+	struct {
+		CUstream stream; // held
+		bool astray;     // it has work that the origin does not wait for
+	} joined[4]; // beside the stream where the capture began
+	int streams;
 };
+CUresult capture_record(CUstream s, CUevent e);
+CUresult capture_wait(CUstream s, CUevent e);
+void capture_stray(CUstream s);
 
 // kernels.c
 struct kernel {

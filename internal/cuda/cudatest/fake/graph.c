@@ -1,4 +1,5 @@
-// Stream capture and graphs: a list of work that is queued again and again.
+// Stream capture and graphs: a list of work that is queued again and again, in the order in which it was captured, also where several
+// streams were captured together.
 #include "fake.h"
 
 #include <stdlib.h>
@@ -7,6 +8,8 @@ struct CUgraphExec_st {
 	struct object object;
 	struct work_list list;
 };
+
+static pthread_mutex_t captures = PTHREAD_MUTEX_INITIALIZER; // taken before a stream's
 
 static void clear(struct work_list *list) {
 	for (struct work *w; (w = work_first(list));) {
@@ -44,6 +47,7 @@ API CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) 
 	} else {
 		s->capture = g;
 		s->broken = false;
+		g->capturing = true;
 	}
 	pthread_mutex_unlock(&s->mutex);
 	if (code && g) {
@@ -51,6 +55,93 @@ API CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) 
 	}
 	object_drop(s);
 	return code;
+}
+
+static int place(CUgraph g, CUstream s) {
+	for (int i = 0; i < g->streams; i++) {
+		if (g->joined[i].stream == s) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+// A captured record makes no mark; streams that wait for it join the capture.
+CUresult capture_record(CUstream s, CUevent e) {
+	pthread_mutex_lock(&captures);
+	CUgraph before = e->captured;
+	e->captured = s->capture;
+	e->by = s;
+	object_keep(e->captured);
+	pthread_mutex_unlock(&captures);
+	if (before) {
+		object_drop(before);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult join(CUgraph g, CUstream s) {
+	if (g->streams == sizeof g->joined / sizeof *g->joined) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	object_keep(s);
+	object_keep(g);
+	g->joined[g->streams].stream = s;
+	g->joined[g->streams++].astray = true;
+	pthread_mutex_lock(&s->mutex);
+	s->capture = g;
+	s->broken = false;
+	pthread_mutex_unlock(&s->mutex);
+	return CUDA_SUCCESS;
+}
+
+// For an event that was recorded in a capture, or a stream that captures.
+CUresult capture_wait(CUstream s, CUevent e) {
+	pthread_mutex_lock(&captures);
+	CUgraph g = e->captured;
+	CUresult code = CUDA_SUCCESS;
+	if (!g || !g->capturing || (s->capture && s->capture != g)) {
+		s->broken = s->capture != NULL;
+		code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	} else if (!s->capture) {
+		code = join(g, s);
+	} else if (place(g, e->by) >= 0) {
+		g->joined[place(g, e->by)].astray = false;
+	}
+	pthread_mutex_unlock(&captures);
+	return code;
+}
+
+void capture_stray(CUstream s) {
+	int i = place(s->capture, s);
+	if (i >= 0) {
+		s->capture->joined[i].astray = true;
+	}
+}
+
+// part lets the joined streams go, and tells whether one of them has work that nobody waited for.
+static bool part(CUgraph g, bool *broken) {
+	bool astray = false;
+	pthread_mutex_lock(&captures);
+	g->capturing = false;
+	for (int i = 0; i < g->streams; i++) {
+		CUstream s = g->joined[i].stream;
+		astray |= g->joined[i].astray;
+		pthread_mutex_lock(&s->mutex);
+		bool still = s->capture == g;
+		if (still) {
+			*broken |= s->broken;
+			s->capture = NULL;
+		}
+		pthread_mutex_unlock(&s->mutex);
+		if (still) {
+			object_drop(g);
+		}
+		object_drop(s);
+	}
+	g->streams = 0;
+	pthread_mutex_unlock(&captures);
+	return astray;
 }
 
 API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
@@ -61,22 +152,31 @@ API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
 	}
 	pthread_mutex_lock(&s->mutex);
 	CUgraph g = s->capture;
-	bool broken = s->broken;
-	s->capture = NULL;
-	s->broken = false;
+	bool broken = s->broken, joined = g && place(g, s) >= 0;
+	if (!joined) {
+		s->capture = NULL;
+		s->broken = false;
+	}
 	pthread_mutex_unlock(&s->mutex);
 	object_drop(s);
 	*graph = NULL;
-	if (!g) {
-		return CUDA_ERROR_INVALID_VALUE;
+	if (!g || joined) {
+		return g ? CUDA_ERROR_STREAM_CAPTURE_UNMATCHED : CUDA_ERROR_INVALID_VALUE;
 	}
-	if (broken) {
+	bool astray = part(g, &broken);
+	if (broken || astray) {
 		object_drop(g);
-		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+		return broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 	}
-	object_add(g, GRAPH, g->object.context, graph_free);
-	*graph = g;
-	return CUDA_SUCCESS;
+	CUgraph done = calloc(1, sizeof *done); // events go on holding the capture
+	if (done) {
+		done->list = g->list;
+		g->list = (struct work_list){0};
+		object_add(done, GRAPH, g->object.context, graph_free);
+		*graph = done;
+	}
+	object_drop(g);
+	return done ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static bool copy_list(struct work_list *to, const struct work_list *from) {

@@ -13,6 +13,7 @@ struct CUfunc_st {
 	struct object object;
 	CUmodule module; // only compared: the function may be held longer than its module
 	const struct kernel *kernel;
+	unsigned shared; // dynamic shared memory that launches may have
 	const struct emulation *emulated; // a kernel without a twin, NULL if its source is not here either
 };
 
@@ -97,6 +98,7 @@ API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const ch
 	if (f) {
 		f->module = m;
 		f->kernel = kernel_named(name);
+		f->shared = 48 << 10;
 		f->emulated = f->kernel ? NULL : emulation_of(name);
 		object_add(f, FUNCTION, c, function_free);
 		*function = f;
@@ -124,13 +126,28 @@ API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfuncti
 	return CUDA_SUCCESS;
 }
 
-static bool possible(const unsigned grid[3], const unsigned block[3], unsigned shared) {
+API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
+	CUcontext c;
+	CUresult code = context_current(&c);
+	if (code || which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > MOST_SHARED) {
+		return code ? code : CUDA_ERROR_INVALID_VALUE;
+	}
+	CUfunction f = object_hold(function, FUNCTION);
+	if (!f) {
+		return CUDA_ERROR_INVALID_HANDLE;
+	}
+	f->shared = value > 48 << 10 ? (unsigned)value : 48 << 10;
+	object_drop(f);
+	return CUDA_SUCCESS;
+}
+
+static bool possible(const unsigned grid[3], const unsigned block[3]) {
 	for (int i = 0; i < 3; i++) {
 		if (!grid[i] || !block[i] || (i && grid[i] > 65535) || block[i] > (i == 2 ? 64 : 1024)) {
 			return false;
 		}
 	}
-	return (uint64_t)block[0] * block[1] * block[2] <= 1024 && shared <= 48 << 10;
+	return (uint64_t)block[0] * block[1] * block[2] <= 1024;
 }
 
 // Arguments are read at the call, each with the width that the kernel's declaration gives it.
@@ -156,7 +173,7 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
 	const unsigned grid[3] = {gridX, gridY, gridZ}, block[3] = {blockX, blockY, blockZ};
 	CUcontext c;
 	CUresult code = context_current(&c);
-	if (code || extra || !possible(grid, block, shared)) {
+	if (code || extra || !possible(grid, block)) {
 		return code ? code : CUDA_ERROR_INVALID_VALUE;
 	}
 	CUfunction f = object_hold(function, FUNCTION);
@@ -164,7 +181,7 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
 		return CUDA_ERROR_INVALID_HANDLE;
 	}
 	struct work w = {.kind = KERNEL, .grid = {gridX, gridY, gridZ}, .block = {blockX, blockY, blockZ}, .shared = shared};
-	code = prepare(&w, f, parameters);
+	code = shared <= f->shared ? prepare(&w, f, parameters) : CUDA_ERROR_INVALID_VALUE;
 	object_drop(f);
 	return code ? code : stream_queue(stream, &w, false);
 }

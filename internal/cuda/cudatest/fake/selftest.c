@@ -128,17 +128,52 @@ static void test_order(void) {
 	OK(cuStreamDestroy_v2(b)); // the rest is left to the end of the context
 }
 
+// Streams that wait for a captured event join the capture, until the stream where it began waits for them.
+static void test_forked_graph(CUstream s, CUdeviceptr p, uint32_t *host) {
+	CUstream side = new_stream();
+	CUgraph g;
+	CUgraphExec x;
+	CUevent fork, back;
+	OK(cuEventCreate(&fork, 0));
+	OK(cuEventCreate(&back, 0));
+	for (int joined = 0; joined < 2; joined++) {
+		OK(cuStreamBeginCapture_v2(s, 1));
+		OK(cuMemsetD32Async(p, 5, 1, s));
+		OK(cuEventRecord(fork, s));
+		OK(cuStreamWaitEvent(side, fork, 0));
+		OK(cuMemcpyDtoHAsync_v2(host, p, 4, side));
+		EXPECT(cuStreamEndCapture(side, &g), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+		OK(cuEventRecord(back, side));
+		if (joined) {
+			OK(cuStreamWaitEvent(s, back, 0));
+		}
+		EXPECT(cuStreamEndCapture(s, &g), joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+	}
+	host[0] = 0;
+	OK(cuGraphInstantiateWithFlags(&x, g, 0));
+	OK(cuGraphLaunch(x, s));
+	OK(cuStreamSynchronize(s));
+	EXPECT(host[0], 5);
+	EXPECT(cuStreamWaitEvent(side, back, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); // its capture is over
+	OK(cuEventRecord(back, s));
+	OK(cuStreamWaitEvent(side, back, 0));
+	OK(cuStreamBeginCapture_v2(s, 1));
+	EXPECT(cuStreamWaitEvent(s, back, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	EXPECT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	OK(cuGraphExecDestroy(x));
+	OK(cuEventDestroy_v2(fork));
+	OK(cuEventDestroy_v2(back));
+}
+
 static void test_graph(void) {
 	CUstream s = new_stream();
 	CUdeviceptr p;
 	CUgraph g;
 	CUgraphExec x;
-	CUevent e;
 	uint32_t *host;
 	OK(cuMemAlloc_v2(&p, 16));
 	OK(cuMemHostAlloc((void **)&host, 16, 0));
 	OK(cuMemsetD8_v2(p, 0, 16));
-	OK(cuEventCreate(&e, 0));
 	OK(cuStreamBeginCapture_v2(s, 1));
 	OK(cuMemsetD32Async(p, 0x01020304, 4, s));
 	OK(cuMemcpyDtoHAsync_v2(host, p, 16, s));
@@ -151,9 +186,7 @@ static void test_graph(void) {
 	TRUE(host[0] == 0x01020304 && host[3] == 0x01020304);
 	OK(cuGraphExecDestroy(x));
 	EXPECT(cuGraphExecDestroy(x), CUDA_ERROR_INVALID_VALUE);
-	OK(cuStreamBeginCapture_v2(s, 1));
-	EXPECT(cuEventRecord(e, s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	EXPECT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	test_forked_graph(s, p, host);
 	OK(cuMemFree_v2(p));
 }
 

@@ -134,6 +134,7 @@ static CUresult push(CUstream s, struct work *w) {
 		code = CUDA_ERROR_INVALID_HANDLE;
 	} else if (s->capture) {
 		work_append(&s->capture->list, w);
+		capture_stray(s);
 	} else {
 		work_append(&s->queue, w);
 		s->queued++;

@@ -1,0 +1,124 @@
+package gpuvision
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"facetrack/infer"
+	"facetrack/internal/cuda"
+	"facetrack/internal/cuda/captured"
+)
+
+// pass is one way through the GPU on fixed addresses: items go up, kernels run, records come down. For each number of items that is one
+// graph, copies included, so that a run is one call of the driver.
+type pass struct {
+	sizes
+	stream   *cuda.Stream
+	memory   *cuda.Memory
+	host     *cuda.Pinned
+	up, down []byte
+	beside   *beside
+	graphs   *captured.Set
+	kernels  func(stream *cuda.Stream, n int) error
+	most     int
+
+	items, between, records uint64 // addresses
+}
+
+// sizes are bytes: of an item, of a record, and of what kernels keep between them for n items.
+type sizes struct {
+	item, record int
+	between      func(n int) int64
+}
+
+// newPass makes room for most items, or a half, a quarter, … of that, whatever the device has memory for. kernels is not called before it returns.
+func newPass(ctx *cuda.Context, s sizes, most int, kernels func(*cuda.Stream, int) error, log *slog.Logger) (p *pass, err error) {
+	p = &pass{sizes: s, kernels: kernels, most: most}
+	if err = p.allocate(ctx); err == nil {
+		p.graphs, err = captured.New(ctx, p.launch, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *pass) allocate(ctx *cuda.Context) (err error) {
+	if p.stream, err = ctx.NewStream(); err != nil {
+		return err
+	}
+	if p.beside, err = newBeside(ctx); err != nil {
+		return err
+	}
+	for p.memory, err = ctx.Alloc(p.layOut()); errors.Is(err, cuda.OutOfMemory) && p.most > 1; p.memory, err = ctx.Alloc(p.layOut()) {
+		p.most /= 2
+	}
+	if err != nil {
+		return fmt.Errorf("memory for a batch of %d: %w", p.most, err)
+	}
+	for _, address := range []*uint64{&p.items, &p.between, &p.records} {
+		*address += p.memory.Address()
+	}
+	if p.host, err = ctx.AllocPinned(p.most * (p.item + p.record)); err != nil {
+		return fmt.Errorf("page-locked memory for a batch of %d: %w", p.most, err)
+	}
+	p.up, p.down = p.host.Bytes()[:p.most*p.item], p.host.Bytes()[p.most*p.item:]
+	return nil
+}
+
+// layOut sets the addresses from the beginning of the memory on, and returns how much there has to be.
+func (p *pass) layOut() int64 {
+	p.items = 0
+	p.between = aligned(uint64(p.most * p.item))
+	p.records = aligned(p.between + uint64(p.sizes.between(p.most)))
+	return int64(p.records) + int64(p.most*p.record)
+}
+
+// aligned is what the driver's own allocations are.
+func aligned(bytes uint64) uint64 { return (bytes + 255) / 256 * 256 }
+
+func (p *pass) launch(stream *cuda.Stream, n int) error {
+	if err := stream.Upload(p.items, p.up[:n*p.item]); err != nil {
+		return err
+	}
+	if err := p.kernels(stream, n); err != nil {
+		return err
+	}
+	return stream.Download(p.down[:n*p.record], p.records)
+}
+
+// run brings the first n items of up through, and returns when their records are down.
+func (p *pass) run(n int) error {
+	err := p.graphs.Launch(p.stream, n)
+	return errors.Join(err, p.stream.Synchronize()) // whatever failed: nothing may read the frames any more
+}
+
+// both queues two pieces of work that are independent of each other: at the same time in a graph, else one after the other.
+func (p *pass) both(stream *cuda.Stream, one, other func(*cuda.Stream) error) error {
+	if stream != p.stream {
+		return p.beside.both(stream, one, other)
+	}
+	if err := one(stream); err != nil {
+		return err
+	}
+	return other(stream)
+}
+
+// capture returns when runs of n items are one graph.
+func (p *pass) capture(n int) error {
+	if n < 1 || n > p.most {
+		return fmt.Errorf("%w: batch of %d; there is memory for 1 to %d", infer.ErrBadInput, n, p.most)
+	}
+	return p.graphs.Capture(n)
+}
+
+// of is record i.
+func (p *pass) of(i int) []byte { return p.down[i*p.record : (i+1)*p.record] }
+
+func (p *pass) close() error {
+	if p == nil {
+		return nil
+	}
+	return errors.Join(p.graphs.Close(), p.stream.Close(), p.beside.close(), p.host.Close(), p.memory.Close())
+}

@@ -1,0 +1,115 @@
+package detect
+
+import (
+	"context"
+	"sync"
+
+	"facetrack/internal/gpuvision"
+	"facetrack/internal/stage/links"
+	"facetrack/internal/stage/networks"
+	"facetrack/internal/stage/workers"
+	"facetrack/ipc"
+	"facetrack/vision"
+)
+
+// looker finds the faces of several frames, one a camera.
+type looker interface {
+	look(ctx context.Context, frames []ipc.Frame) []sight
+	workers.Worker
+}
+
+// sight is what was seen in a frame; with a reason to drop it, nothing was.
+type sight struct {
+	faces  []vision.Face
+	reason string
+	err    error
+}
+
+func (d *detector) crew() *workers.Crew[looker] {
+	return &workers.Crew[looker]{Env: d.env, GPU: d.openGPU, CPU: d.openHost, Shape: d.batches.Shape}
+}
+
+// openHost makes a looker for each worker.
+func (d *detector) openHost() (lookers []looker, err error) {
+	for range d.env.Config.WorkerCount() {
+		n, err := networks.OpenDetector(d.env.Config)
+		if err != nil {
+			return lookers, err
+		}
+		lookers = append(lookers, &onHost{n, d.links})
+	}
+	return lookers, nil
+}
+
+// onHost looks at one frame after the other, in host memory. It is used by one goroutine at a time.
+type onHost struct {
+	*networks.Detector
+	links *links.Set
+}
+
+func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
+	sights := make([]sight, len(frames))
+	for i := range frames {
+		s := &sights[i]
+		s.reason, s.err = h.links.With(ctx, &frames[i], func(image vision.Image) (err error) {
+			s.faces, err = h.Detect(image)
+			return err
+		})
+	}
+	return sights
+}
+
+func (d *detector) openGPU(health *workers.Health) (lookers []looker, err error) {
+	all, err := networks.OpenGPUDetectors(d.env.Config, d.env.Config.GPUWorkerCount(), d.env.Log)
+	for _, n := range all {
+		lookers = append(lookers, &onGPU{GPUDetector: n, links: d.links, health: health})
+	}
+	return lookers, err
+}
+
+// onGPU looks at all frames at once, where they are.
+type onGPU struct {
+	networks.GPUDetector
+	links  *links.Set
+	health *workers.Health
+
+	turn sync.Mutex // held while the networks run
+}
+
+func (g *onGPU) look(ctx context.Context, frames []ipc.Frame) []sight {
+	sights := make([]sight, len(frames))
+	outcomes := g.links.WithAll(ctx, frames, g.GPU, func(held []*links.Held, at []int) ([]error, error) {
+		batch := make([]gpuvision.Frame, len(held))
+		for k, h := range held {
+			batch[k] = h.Frame()
+		}
+		seen, err := g.run(batch)
+		each := make([]error, len(seen))
+		for k, s := range seen {
+			sights[at[k]].faces, each[k] = s.Faces, s.Err
+		}
+		return each, err
+	})
+	for i, o := range outcomes {
+		sights[i].reason, sights[i].err = o.Reason, o.Err
+	}
+	return sights
+}
+
+func (g *onGPU) run(batch []gpuvision.Frame) ([]gpuvision.Sight, error) {
+	g.turn.Lock()
+	defer g.turn.Unlock()
+	ended := g.health.Begin()
+	seen, err := g.Detect(batch)
+	ended(err)
+	return seen, err
+}
+
+// apart tells which frames the others of their batch should not wait for: those whose camera has yet to be attached to. On the
+// CPU frames come alone.
+func (d *detector) apart(l looker) func(ipc.Frame) bool {
+	if _, ok := l.(*onGPU); !ok {
+		return nil
+	}
+	return func(f ipc.Frame) bool { return !d.links.Prompt(&f) }
+}

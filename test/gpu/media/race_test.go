@@ -1,0 +1,5 @@
+//go:build cuda && race
+
+package media
+
+const underRace = true
