@@ -75,6 +75,7 @@ unit() {
 # The kernels of networks and pictures, and whole networks where the public models are.
 nets() {
 	local bad=0
+	export TMPDIR=/dev/shm # rings in page-locked memory need a tmpfs
 	with_assets
 	test_program nn.test internal/kernels/nn || bad=1
 	test_program image.test internal/kernels/image || bad=1

@@ -137,6 +137,14 @@ func (x *Detector) Capture(n int) error {
 	return x.pass.capture(n)
 }
 
+// Prepare returns when batches of any size are one graph, so that no capture disturbs the first of them.
+func (x *Detector) Prepare() error {
+	if x.closed {
+		return infer.ErrClosed
+	}
+	return x.pass.prepare()
+}
+
 // Close frees what the Detector alone has. It may be called again.
 func (x *Detector) Close() error {
 	if x.closed {

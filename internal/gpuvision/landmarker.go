@@ -168,6 +168,14 @@ func (x *Landmarker) Capture(n int) error {
 	return x.pass.capture(n)
 }
 
+// Prepare returns when batches of any size are one graph, so that no capture disturbs the first of them.
+func (x *Landmarker) Prepare() error {
+	if x.closed {
+		return infer.ErrClosed
+	}
+	return x.pass.prepare()
+}
+
 // Close frees what the Landmarker alone has. It may be called again.
 func (x *Landmarker) Close() error {
 	if x.closed {

@@ -21,80 +21,87 @@ func (r *rig) free() int64 {
 	return free
 }
 
+// returns checks that a life gives all memory back. A driver keeps for itself what it needed once.
+func (r *rig) returns(life func()) {
+	r.Helper()
+	life()
+	before := r.free()
+	for range 2 {
+		life()
+	}
+	if after := r.free(); after != before {
+		r.Errorf("%d bytes are not given back", before-after)
+	}
+}
+
 // Clones work at the same time; the order in which all of them and the device are closed does not matter, and all memory comes back.
 func TestClones(t *testing.T) {
 	r := newRig(t)
 	m, truth := r.drawn(vision.NV12, 320, 240, 1)
 	looks := []Look{{Frame{Image: m}, []vision.ROI{region(truth[0], 0, 0), region(truth[0], 0.1, 0)}}}
 	want := r.expected([]view{{m, looks[0].ROIs}}, vision.LandmarkerOptions{})
-	r.must(r.newLandmarker(vision.LandmarkerOptions{}, Options{MaxBatch: 2}).Close()) // a driver keeps for itself what it needed once
-	before := r.free()
-	device, err := OpenDevice("0")
-	r.must(err)
-	first, err := NewLandmarker(device, r.points, r.shapes, vision.LandmarkerOptions{}, Options{Precision: infer.FP32, MaxBatch: 2})
-	r.must(err, device.Close(), device.Close())
-	second, err := first.Clone()
-	r.must(err)
-	var all sync.WaitGroup
-	for _, x := range []*Landmarker{first, second} {
-		all.Go(func() {
-			for range 3 {
-				found, err := x.Find(looks)
-				if err != nil {
-					t.Error(err)
-					return
+	r.returns(func() {
+		device, err := OpenDevice("0")
+		r.must(err)
+		first, err := NewLandmarker(device, r.points, r.shapes, vision.LandmarkerOptions{}, Options{Precision: infer.FP32, MaxBatch: 2})
+		r.must(err, device.Close(), device.Close())
+		second, err := first.Clone()
+		r.must(err)
+		var all sync.WaitGroup
+		for _, x := range []*Landmarker{first, second} {
+			all.Go(func() {
+				for range 3 {
+					found, err := x.Find(looks)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r.compareAll(found, want, bounds[infer.FP32])
 				}
-				r.compareAll(found, want, bounds[infer.FP32])
-			}
-		})
-	}
-	all.Wait()
-	r.must(first.Close(), first.Close())
-	third, err := second.Clone()
-	r.must(err, second.Close())
-	found, err := third.Find(looks)
-	r.must(err)
-	r.compareAll(found, want, bounds[infer.FP32])
-	r.must(third.Close())
-	if _, err := first.Clone(); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("a clone of a closed one: %v", err)
-	}
-	if err := errors.Join(third.Capture(1), first.Capture(1)); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("a capture after Close: %v", err)
-	}
-	if _, err := first.Find(looks); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if after := r.free(); after != before {
-		t.Errorf("%d bytes are not given back", before-after)
-	}
+			})
+		}
+		all.Wait()
+		r.must(first.Close(), first.Close())
+		third, err := second.Clone()
+		r.must(err, second.Close())
+		found, err := third.Find(looks)
+		r.must(err)
+		r.compareAll(found, want, bounds[infer.FP32])
+		r.must(third.Close())
+		if _, err := first.Clone(); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("a clone of a closed one: %v", err)
+		}
+		if err := errors.Join(third.Capture(1), first.Capture(1)); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("a capture after Close: %v", err)
+		}
+		if _, err := first.Find(looks); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
 }
 
 func TestDetectorClones(t *testing.T) {
 	r := newRig(t)
 	m, _ := r.drawn(vision.NV12, 320, 240, 1)
-	r.must(r.newDetector(vision.DetectorOptions{}, Options{MaxBatch: 1}).Close())
-	before := r.free()
-	first, err := NewDetector(r.device, "yunet", r.detector, vision.DetectorOptions{}, Options{MaxBatch: 1})
-	r.must(err)
-	second, err := first.Clone()
-	r.must(err, first.Close(), first.Close())
-	sights, err := second.Detect([]Frame{{Image: m}})
-	if r.must(err, sights[0].Err, second.Close()); len(sights[0].Faces) != 1 {
-		t.Errorf("%d faces", len(sights[0].Faces))
-	}
-	if _, err := second.Detect(nil); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if _, err := second.Clone(); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("a clone after Close: %v", err)
-	}
-	if err := second.Capture(1); !errors.Is(err, infer.ErrClosed) {
-		t.Errorf("a capture after Close: %v", err)
-	}
-	if after := r.free(); after != before {
-		t.Errorf("%d bytes are not given back", before-after)
-	}
+	r.returns(func() {
+		first, err := NewDetector(r.device, "yunet", r.detector, vision.DetectorOptions{}, Options{MaxBatch: 1})
+		r.must(err)
+		second, err := first.Clone()
+		r.must(err, first.Close(), first.Close())
+		sights, err := second.Detect([]Frame{{Image: m}})
+		if r.must(err, sights[0].Err, second.Close()); len(sights[0].Faces) != 1 {
+			t.Errorf("%d faces", len(sights[0].Faces))
+		}
+		if _, err := second.Detect(nil); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if _, err := second.Clone(); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("a clone after Close: %v", err)
+		}
+		if err := second.Capture(1); !errors.Is(err, infer.ErrClosed) {
+			t.Errorf("a capture after Close: %v", err)
+		}
+	})
 }
 
 // However often it runs, the memory stays what it was after the first runs.

@@ -10,8 +10,8 @@ import (
 	"facetrack/internal/cuda/captured"
 )
 
-// pass is one way through the GPU on fixed addresses: items go up, kernels run, records come down. For each number of items that is one
-// graph, copies included, so that a run is one call of the driver.
+// pass is one way through the GPU on fixed addresses: items go up, kernels run, records come down. For some numbers of items that is one
+// graph each, copies included, so that a run is one call of the driver.
 type pass struct {
 	sizes
 	stream   *cuda.Stream
@@ -88,10 +88,36 @@ func (p *pass) launch(stream *cuda.Stream, n int) error {
 	return stream.Download(p.down[:n*p.record], p.records)
 }
 
-// run brings the first n items of up through, and returns when their records are down.
+// run brings the first n items of up through, and returns when their records are down. Every size would need a graph of its own: what is missing to
+// the next one that has one is filled up with the first item.
 func (p *pass) run(n int) error {
-	err := p.graphs.Launch(p.stream, n)
+	whole := p.rounded(n)
+	for i := n; i < whole; i++ {
+		copy(p.up[i*p.item:][:p.item], p.up)
+	}
+	err := p.graphs.Launch(p.stream, whole)
 	return errors.Join(err, p.stream.Synchronize()) // whatever failed: nothing may read the frames any more
+}
+
+// rounded is the least size of a graph that n items fit in: 1, 2, 3, 4, 6, 8, 12, 16, … and the most.
+func (p *pass) rounded(n int) int {
+	for size := 1; ; size *= 2 {
+		for _, step := range []int{size, size + size/2} {
+			if step >= n || step >= p.most {
+				return min(step, p.most)
+			}
+		}
+	}
+}
+
+// prepare returns when runs of any size are one graph.
+func (p *pass) prepare() error {
+	for n := 1; n <= p.most; n = p.rounded(n) + 1 {
+		if err := p.capture(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // both queues two pieces of work that are independent of each other: at the same time in a graph, else one after the other.
@@ -110,7 +136,7 @@ func (p *pass) capture(n int) error {
 	if n < 1 || n > p.most {
 		return fmt.Errorf("%w: batch of %d; there is memory for 1 to %d", infer.ErrBadInput, n, p.most)
 	}
-	return p.graphs.Capture(n)
+	return p.graphs.Capture(p.rounded(n))
 }
 
 // of is record i.

@@ -43,7 +43,7 @@ func OpenGPUDetectors(cfg config.Config, n int, log *slog.Logger) ([]GPUDetector
 	if err != nil {
 		return nil, fmt.Errorf("face detector on %s: %w", device.Info().Name, err)
 	}
-	all, err := several(first, n, tryDetector)
+	all, err := several(first, n, tryDetector, log)
 	if err != nil {
 		return nil, fmt.Errorf("face detector on %s: %w", device.Info().Name, err)
 	}
@@ -84,7 +84,7 @@ func OpenGPULandmarks(cfg config.Config, minPresence float64, n int, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("face landmarks on %s: %w", device.Info().Name, err)
 	}
-	all, err := several(first, n, tryLandmarker)
+	all, err := several(first, n, tryLandmarker, log)
 	if err != nil {
 		return nil, fmt.Errorf("face landmarks on %s: %w", device.Info().Name, err)
 	}
@@ -102,11 +102,12 @@ func gpuOptions(cfg config.Config, log *slog.Logger) gpuvision.Options {
 // cloned is what shares its networks with its clones.
 type cloned[T any] interface {
 	Clone() (T, error)
+	Prepare() error
 	Close() error
 }
 
-// several makes clones until there are n, and tries all of them. After an error none is left.
-func several[T cloned[T]](first T, n int, try func(T) error) (all []T, err error) {
+// several makes clones until there are n, tries all of them and prepares them for batches. After an error none is left.
+func several[T cloned[T]](first T, n int, try func(T) error, log *slog.Logger) (all []T, err error) {
 	all = append(all, first)
 	for err == nil && len(all) < n {
 		var next T
@@ -120,12 +121,23 @@ func several[T cloned[T]](first T, n int, try func(T) error) (all []T, err error
 		}
 	}
 	if err == nil {
+		prepare(all, log)
 		return all, nil
 	}
 	for _, x := range all {
 		err = errors.Join(err, x.Close())
 	}
 	return nil, err
+}
+
+// prepare goes on without graphs where there can be none.
+func prepare[T cloned[T]](all []T, log *slog.Logger) {
+	for _, x := range all {
+		if err := x.Prepare(); err != nil {
+			log.Warn("no CUDA graphs: kernels are launched one by one", "error", err)
+			return
+		}
+	}
 }
 
 // grey is a picture of nothing: what it shows is whether the kernels run.
