@@ -102,7 +102,7 @@ cameras() {
 	with_assets
 	for mode in ${CAMERAS_MODES:-processes threads host-copy}; do
 		# shellcheck disable=SC2086 # flags
-		"$dir/facetrack" bench cameras "$beside/clip" --mode "$mode" --backend cuda --trial 5s --hold 30s ${CAMERAS_FLAGS:-} \
+		"$dir/facetrack" bench cameras "$beside/clip" --mode "$mode" --backend cuda --from 64 --trial 5s --hold 60s ${CAMERAS_FLAGS:-} \
 			--out "$out/cameras-$mode${mps_on:+-mps}.json" || bad=1
 	done
 	return $bad

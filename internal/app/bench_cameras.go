@@ -24,6 +24,7 @@ type BenchCamerasCmd struct {
 	FPS       float64       `name:"fps" default:"30" help:"Frames per second of each camera."`
 	Frames    int           `default:"90" help:"Frames of the recording that are kept in memory."`
 	Cameras   int           `placeholder:"N" help:"Measure with so many cameras, and do not search."`
+	From      int           `default:"1" help:"The first step of the search."`
 	Most      int           `default:"256" help:"Search no further."`
 	Trial     time.Duration `default:"10s" help:"How long each step of the search takes."`
 	Hold      time.Duration `default:"60s" help:"How long the result has to hold."`
@@ -126,7 +127,7 @@ func (b *BenchCamerasCmd) mode(ctx context.Context, mode string) (CamerasRun, er
 	n := b.Cameras
 	if n == 0 {
 		var err error
-		if n, err = largest(b.Most, func(n int) (bool, error) { return step(n, b.Trial) }); err != nil {
+		if n, err = largest(b.From, b.Most, func(n int) (bool, error) { return step(n, b.Trial) }); err != nil {
 			return run, err
 		}
 	}
@@ -146,11 +147,11 @@ func (b *BenchCamerasCmd) mode(ctx context.Context, mode string) (CamerasRun, er
 	return run, nil
 }
 
-// largest finds the largest number up to most that holds, to a sixteenth: doubled until one does not, then halved between. 0:
-// not even one.
-func largest(most int, holds func(n int) (bool, error)) (int, error) {
+// largest finds the largest number up to most that holds, to a sixteenth: from the first one on doubled until one does not, then halved
+// between. 0: not even one.
+func largest(from, most int, holds func(n int) (bool, error)) (int, error) {
 	good, bad := 0, most+1
-	for n := 1; good < most && bad-good > max(1, good/16); {
+	for n := min(max(1, from), most); good < most && bad-good > max(1, good/16); {
 		ok, err := holds(n)
 		if err != nil {
 			return 0, err

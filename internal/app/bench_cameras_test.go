@@ -16,20 +16,22 @@ func TestLargestFindsWhatHolds(t *testing.T) {
 	for _, c := range []struct{ most, truth, least, greatest int }{
 		{256, 0, 0, 0}, {256, 1, 1, 1}, {256, 5, 5, 5}, {256, 37, 35, 37}, {256, 70, 66, 70}, {256, 256, 256, 256}, {256, 300, 256, 256}, {100, 99, 94, 99}, {1, 1, 1, 1},
 	} {
-		steps := 0
-		got, err := largest(c.most, func(n int) (bool, error) {
-			steps++
-			if n < 1 || n > c.most {
-				t.Errorf("asked for %d of at most %d", n, c.most)
+		for _, from := range []int{0, 1, 48, 300} {
+			steps := 0
+			got, err := largest(from, c.most, func(n int) (bool, error) {
+				steps++
+				if n < 1 || n > c.most {
+					t.Errorf("asked for %d of at most %d", n, c.most)
+				}
+				return n <= c.truth, nil
+			})
+			if err != nil || got < c.least || got > c.greatest || steps > 16 {
+				t.Errorf("%d of %d hold: found %d in %d steps from %d, %v", c.truth, c.most, got, steps, from, err)
 			}
-			return n <= c.truth, nil
-		})
-		if err != nil || got < c.least || got > c.greatest || steps > 16 {
-			t.Errorf("%d of %d hold: found %d in %d steps, %v", c.truth, c.most, got, steps, err)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := largest(8, func(int) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+	if _, err := largest(1, 8, func(int) (bool, error) { return false, broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
