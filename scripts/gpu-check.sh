@@ -130,11 +130,11 @@ sanitize() {
 sanitized() {
 	local begin=$SECONDS status=0
 	echo "=== $tool $1"
-	(cd "$repo/$2" && timeout "${SANITIZE_SECONDS:-90}" "$sanitizer" --tool "$tool" --error-exitcode 86 --print-limit 20 \
+	(cd "$repo/$2" && timeout "${SANITIZE_SECONDS:-150}" "$sanitizer" --tool "$tool" --error-exitcode 86 --report-api-errors no --print-limit 20 \
 		"$dir/$1" -test.v -test.count=1 -test.short -test.skip "$3") || status=$?
 	case $status in
 	0) echo "--- PASS: $tool $1 ($((SECONDS - begin)) s)" ;;
-	124) echo "--- FAIL: $tool $1 did not end in ${SANITIZE_SECONDS:-90} s (what had run until then was clean if nothing is said above)" && bad=1 ;;
+	124) echo "--- FAIL: $tool $1 did not end in ${SANITIZE_SECONDS:-150} s (what had run until then was clean if nothing is said above)" && bad=1 ;;
 	*) echo "--- FAIL: $tool $1 (status $status; 86 is what the sanitizer has found)" && bad=1 ;;
 	esac
 }

@@ -6,7 +6,8 @@ import (
 	"facetrack/infer"
 )
 
-// blendshaper feeds BlendshapeIndices' points, in pixels of the frame, to the blendshape network.
+// blendshaper feeds BlendshapeIndices' points to the blendshape network, in pixels of the frame from the region's centre on: to the network places are all
+// the same, but float32 tells small faces far from the frame's corner poorly.
 type blendshaper struct {
 	session infer.Session
 	in, out []float32
@@ -34,7 +35,7 @@ func (b *blendshaper) run(faces []*FaceResult) error {
 	at := in
 	for _, f := range faces {
 		for _, i := range BlendshapeIndices {
-			at[0], at[1] = float32(f.Points[i][0]), float32(f.Points[i][1])
+			at[0], at[1] = float32(f.Points[i][0]-f.ROI.CX), float32(f.Points[i][1]-f.ROI.CY)
 			at = at[2:]
 		}
 	}

@@ -86,8 +86,8 @@ func TestBlendshapesReadTheRightPoints(t *testing.T) {
 	}
 	for _, f := range results {
 		for i, v := range f.Blendshapes {
-			if want := f.Points[BlendshapeIndices[i/2]][i%2]; math.Abs(v-want) > 1e-4 {
-				t.Fatalf("value %d is %v, want %v of point %d in frame pixels", i, v, want, BlendshapeIndices[i/2])
+			if want := f.Points[BlendshapeIndices[i/2]][i%2] - [2]float64{r.CX, r.CY}[i%2]; math.Abs(v-want) > 1e-4 {
+				t.Fatalf("value %d is %v, want %v of point %d in frame pixels from the region's centre on", i, v, want, BlendshapeIndices[i/2])
 			}
 		}
 	}

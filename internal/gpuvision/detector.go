@@ -52,7 +52,7 @@ func NewDetector(d *Device, kind string, g *infer.Graph, v vision.DetectorOption
 	m := &detection{device: d, most: o.MaxBatch, log: o.Log, decoding: newDecoding(kind, outlineOf(g), v)}
 	m.end = m.close
 	leave := m.use()
-	if m.net, err = gpu.NewNetwork(d.Context(), d.networks.Kernels(), g, gpu.Options{Precision: o.Precision, Log: o.Log}); err != nil {
+	if m.net, err = gpu.NewNetwork(d.Context(), d.networks.Kernels(), g, gpu.Options{Precision: detectorPrecision(o.Precision), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, leave())
 	}
 	x, err := m.detector()
@@ -63,6 +63,14 @@ func NewDetector(d *Device, kind string, g *infer.Graph, v vision.DetectorOption
 		return nil, errors.Join(err, x.Close(), leave())
 	}
 	return x, leave()
+}
+
+// detectorPrecision is FP32 unless another is named: which of several candidates wins is a matter of the last digits, and detectors run seldom.
+func detectorPrecision(word string) string {
+	if word == "" || word == infer.AutoPrecision {
+		return infer.FP32
+	}
+	return word
 }
 
 func (m *detection) close() error {

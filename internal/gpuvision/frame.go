@@ -42,7 +42,7 @@ func (f *Frame) at(address uint64) image.Frame {
 
 // Options tune a Detector or a Landmarker.
 type Options struct {
-	Precision string // infer.FP16 (also "" and "auto") or infer.FP32
+	Precision string // infer.FP16 or infer.FP32; "" and "auto" are FP32 for a Detector, FP16 for a Landmarker
 	MaxBatch  int    // frames or regions in one run of the networks; 0 is 64. Without the memory for that it is less
 	Log       *slog.Logger
 }

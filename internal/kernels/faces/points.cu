@@ -84,7 +84,7 @@ points(u64 raw, u64 presence, u32 n, double unit, u64 regions, u32 region_bytes,
 	if (blendshapes) {
 		for (u32 i = threadIdx.x; i < READ; i += THREADS) {
 			Point q = frame[index_of[i]];
-			at<float2>(blendshapes)[face * READ + i] = make_float2((float)q.x, (float)q.y);
+			at<float2>(blendshapes)[face * READ + i] = make_float2((float)(q.x - r.cx), (float)(q.y - r.cy));
 		}
 	}
 	Point from = frame[RIGHT_EYE], to = frame[LEFT_EYE];

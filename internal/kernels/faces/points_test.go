@@ -114,7 +114,7 @@ func TestPointsAreVisions(t *testing.T) {
 				for c := range 2 {
 					at := 4 * (2*(len(vision.BlendshapeIndices)*i+k) + c)
 					input := math.Float32frombits(binary.LittleEndian.Uint32(out.shapes[at:]))
-					r.near("the blendshape network's input", float64(input), w.Points[index][c], 1e-3)
+					r.near("the blendshape network's input", float64(input), w.Points[index][c]-[2]float64{f.rois[i].CX, f.rois[i].CY}[c], 1e-4)
 				}
 			}
 		}

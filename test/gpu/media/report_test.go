@@ -20,6 +20,7 @@ type result struct {
 	Faces     int                   `json:"faces"`
 	Retried   int                   `json:"retried"`  // looked at elsewhere than asked
 	Doubtful  int                   `json:"doubtful"` // a face to one side alone
+	Nobody    int                   `json:"nobody"`   // regions that show no face at all
 	Beyond    int                   `json:"beyond"`   // the limits
 	Worst     difference            `json:"worst"`
 	WorstAt   string                `json:"worst_at"` // where the points are furthest off

@@ -47,8 +47,8 @@ func newSubject(t *testing.T, d *gpuvision.Device, n nets, precision string) *su
 	t.Helper()
 	s := &subject{t: t, device: d}
 	o := gpuvision.Options{Precision: precision, MaxBatch: batch}
-	for _, net := range n.detectors {
-		made, err := gpuvision.NewDetector(d, net.kind, net.graph, vision.DetectorOptions{}, o)
+	for _, net := range n.detectors { // in the precision that is theirs unless another is named
+		made, err := gpuvision.NewDetector(d, net.kind, net.graph, vision.DetectorOptions{}, gpuvision.Options{MaxBatch: batch})
 		if err != nil {
 			t.Fatal(err)
 		}
