@@ -10,6 +10,8 @@ PACKAGES := ./...
 RACE    := ./gpuring/... ./ipc/... ./lsl/... ./internal/... ./track/...
 # The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
 CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu/...
+# Those that spend their time in emulated kernels, of which the race detector knows nothing; the stages' tests race what is around them.
+KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench/... ./infer/cuda/...
 
 # Tag cuda builds against our own cuda.h and an empty libcuda.a, whether a toolkit is installed or not (internal/cuda/include).
 # What is set here replaces Go's own "-O2 -g". What comes from outside, make's command line included, is added behind it.
@@ -57,11 +59,11 @@ kernels:
 unit: setup
 	go test $(PACKAGES)
 	go test -tags '$(TAGS)' ./infer/... ./vision/... ./internal/source/... ./internal/models/...
-	go test -tags cuda $(CUDA)
+	go test -tags cuda $(filter-out ./infer/cuda/..., $(CUDA))
 
 race: setup
 	go test -race $(RACE)
-	go test -race -tags cuda $(CUDA)
+	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
 
 # The committed corpora, and a few seconds of new inputs for each target.
 fuzz:
