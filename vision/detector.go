@@ -70,6 +70,9 @@ func NewDetector(kind string, session infer.Session, opts DetectorOptions) (*Det
 	return d, nil
 }
 
+// Options are those in effect: defaults are filled in.
+func (d *Detector) Options() DetectorOptions { return d.opts }
+
 func (o DetectorOptions) common() DetectorOptions {
 	if o.NMSThreshold == 0 {
 		o.NMSThreshold = 0.3

@@ -100,5 +100,8 @@ func (l *Landmarker) findOutputs() error {
 	return nil
 }
 
+// Options are those in effect: defaults are filled in.
+func (l *Landmarker) Options() LandmarkerOptions { return l.opts }
+
 // PointCount is how many points a face has: 478 with irises.
 func (l *Landmarker) PointCount() int { return l.points }

@@ -35,7 +35,7 @@ func (l *Landmarker) retry(m Image, results []FaceResult) error {
 			if results[i].Presence >= l.opts.PresenceThreshold {
 				continue
 			}
-			if next, err := r.Next(); err == nil && near(next, origins[i]) {
+			if next, err := r.Next(); err == nil && next.Follows(origins[i]) {
 				rois, index = append(rois, next), append(index, i)
 			}
 		}
@@ -53,8 +53,8 @@ func (l *Landmarker) retry(m Image, results []FaceResult) error {
 	return nil
 }
 
-// near tells that a retried region still looks at the same face.
-func near(r, origin ROI) bool {
+// Follows tells that a retried region still looks at the face of its origin.
+func (r ROI) Follows(origin ROI) bool {
 	return math.Hypot(r.CX-origin.CX, r.CY-origin.CY) < origin.Size/2/Margin &&
 		r.Size > origin.Size/2 && r.Size < origin.Size*2
 }

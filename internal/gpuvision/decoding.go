@@ -19,27 +19,16 @@ type decoding struct {
 	size      int
 }
 
-// newDecoding expects a graph that fits the kind; zero options take the kind's defaults, as in package vision.
+// newDecoding expects a graph that fits the kind, and options whose defaults are filled in.
 func newDecoding(kind string, o outline, v vision.DetectorOptions) decoding {
-	d := decoding{size: o.in[0].Shape[1], threshold: v.ScoreThreshold}
-	d.reduction = faces.Reduction{IoU: v.NMSThreshold, MaxFaces: v.MaxFaces}
-	if v.NMSThreshold == 0 {
-		d.reduction.IoU = 0.3
-	}
-	if v.MaxFaces < 1 {
-		d.reduction.MaxFaces = 32
-	}
-	standard := 0.6
+	d := decoding{size: o.in[0].Shape[1], threshold: v.ScoreThreshold, reduction: faces.Reduction{IoU: v.NMSThreshold, MaxFaces: v.MaxFaces}}
 	if kind == "yunet" {
 		d.norm, d.priors, d.reduction.KeyPoints = vision.BGR255, faces.YuNetPriors(d.size), 5
 		d.outputs = yuNetOutputs(o)
 	} else {
 		d.norm, d.priors, d.reduction.KeyPoints = vision.RGBSigned, faces.BlazeFacePriors, 6
-		d.reduction.Merge, standard = true, 0.5
+		d.reduction.Merge = true
 		d.outputs = blazeFaceOutputs(o)
-	}
-	if d.threshold == 0 {
-		d.threshold = standard
 	}
 	return d
 }

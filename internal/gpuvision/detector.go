@@ -41,10 +41,11 @@ type detection struct {
 // NewDetector makes a detector of kind "yunet" or "blazeface"; the graph stays the caller's. Errors wrap vision.ErrModel when the
 // graph is not of that kind. It looks at one frame, so that what cannot run shows now.
 func NewDetector(d *Device, kind string, g *infer.Graph, v vision.DetectorOptions, o Options) (*Detector, error) {
-	if err := checkDetector(kind, g); err != nil {
+	v, err := checkDetector(kind, g, v)
+	if err != nil {
 		return nil, err
 	}
-	d, err := d.again()
+	d, err = d.again()
 	if err != nil {
 		return nil, err
 	}

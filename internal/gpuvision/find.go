@@ -3,7 +3,6 @@ package gpuvision
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"facetrack/infer"
 	"facetrack/internal/kernels/faces"
@@ -100,15 +99,10 @@ func (x *Landmarker) missed(found []Found) {
 	again := x.tasks[:0]
 	for i, t := range x.tasks {
 		r := &x.latest[i]
-		if found[t.look].Err == nil && r.Presence < x.threshold && r.HasNext && near(r.Region, t.origin) {
+		if found[t.look].Err == nil && r.Presence < x.threshold && r.HasNext && r.Region.Follows(t.origin) {
 			t.roi = r.Region
 			again = append(again, t)
 		}
 	}
 	x.tasks = again
-}
-
-// near tells that a region still looks at the same face, as in package vision.
-func near(r, origin vision.ROI) bool {
-	return math.Hypot(r.CX-origin.CX, r.CY-origin.CY) < origin.Size/2/vision.Margin && r.Size > origin.Size/2 && r.Size < origin.Size*2
 }

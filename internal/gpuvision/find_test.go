@@ -138,7 +138,7 @@ func TestNear(t *testing.T) {
 		x, y, size float64
 		want       bool
 	}{{100, 50, 90, true}, {129, 50, 90, true}, {131, 50, 90, false}, {100, 19, 90, false}, {100, 50, 46, true}, {100, 50, 44, false}, {100, 50, 179, true}, {100, 50, 181, false}} {
-		if near(vision.ROI{CX: c.x, CY: c.y, Size: c.size}, origin) != c.want {
+		if (vision.ROI{CX: c.x, CY: c.y, Size: c.size}).Follows(origin) != c.want {
 			t.Errorf("%+v: want %v", c, c.want)
 		}
 	}

@@ -47,7 +47,7 @@ type landmarks struct {
 // NewLandmarker makes a landmarker as vision.NewLandmarker does; the graphs stay the caller's, blendshapes may be nil. It looks at one
 // region, so that what cannot run shows now.
 func NewLandmarker(d *Device, points, blendshapes *infer.Graph, v vision.LandmarkerOptions, o Options) (*Landmarker, error) {
-	count, err := checkLandmarks(points, blendshapes)
+	count, v, err := checkLandmarks(points, blendshapes, v)
 	if err != nil {
 		return nil, err
 	}
@@ -69,20 +69,13 @@ func NewLandmarker(d *Device, points, blendshapes *infer.Graph, v vision.Landmar
 	return x, leave()
 }
 
-// newLandmarks fills in package vision's defaults.
 func newLandmarks(d *Device, points outline, count int, v vision.LandmarkerOptions, o Options) *landmarks {
 	m := &landmarks{
 		device: d, mesh: faces.Mesh{Points: count, Size: points.in[0].Shape[1]},
-		threshold: v.PresenceThreshold, retries: max(0, v.Retries), with: faces.With{Appearance: !v.NoAppearance}, most: o.MaxBatch, log: o.Log,
+		threshold: v.PresenceThreshold, retries: v.Retries, with: faces.With{Appearance: !v.NoAppearance}, most: o.MaxBatch, log: o.Log,
 	}
 	m.end = m.close
 	m.raw, m.presence = points.landmarks(count)
-	if v.PresenceThreshold == 0 {
-		m.threshold = 0.5
-	}
-	if v.Retries == 0 {
-		m.retries = 2
-	}
 	return m
 }
 

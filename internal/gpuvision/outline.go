@@ -16,22 +16,26 @@ func outlineOf(g *infer.Graph) outline { return outline{in: g.InputInfo(), out: 
 func (o outline) Inputs() []infer.Info  { return o.in }
 func (o outline) Outputs() []infer.Info { return o.out }
 
-// checkLandmarks returns how many points the landmark network has.
-func checkLandmarks(landmarks, blendshapes *infer.Graph) (points int, err error) {
+// checkLandmarks returns how many points the landmark network has, and v with package vision's defaults.
+func checkLandmarks(landmarks, blendshapes *infer.Graph, v vision.LandmarkerOptions) (points int, _ vision.LandmarkerOptions, err error) {
 	var shapes infer.Session
 	if blendshapes != nil {
 		shapes = outlineOf(blendshapes)
 	}
-	l, err := vision.NewLandmarker(outlineOf(landmarks), shapes, vision.LandmarkerOptions{NoAppearance: true})
+	l, err := vision.NewLandmarker(outlineOf(landmarks), shapes, v)
 	if err != nil {
-		return 0, err
+		return 0, v, err
 	}
-	return l.PointCount(), nil
+	return l.PointCount(), l.Options(), nil
 }
 
-func checkDetector(kind string, g *infer.Graph) error {
-	_, err := vision.NewDetector(kind, outlineOf(g), vision.DetectorOptions{})
-	return err
+// checkDetector returns v with package vision's defaults for the kind.
+func checkDetector(kind string, g *infer.Graph, v vision.DetectorOptions) (vision.DetectorOptions, error) {
+	d, err := vision.NewDetector(kind, outlineOf(g), v)
+	if err != nil {
+		return v, err
+	}
+	return d.Options(), nil
 }
 
 // landmarks finds the points, the last output of so many, and the presence, the first single number.
