@@ -2,7 +2,6 @@ package detect
 
 import (
 	"context"
-	"sync"
 
 	"facetrack/internal/gpuvision"
 	"facetrack/internal/stage/links"
@@ -62,7 +61,7 @@ func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
 func (d *detector) openGPU(health *workers.Health) (lookers []looker, err error) {
 	all, err := networks.OpenGPUDetectors(d.env.Config, d.env.Config.GPUWorkerCount(), d.env.Log)
 	for _, n := range all {
-		lookers = append(lookers, &onGPU{GPUDetector: n, links: d.links, health: health})
+		lookers = append(lookers, &onGPU{GPUDetector: n, links: d.links, turn: workers.Turn{Health: health}})
 	}
 	return lookers, err
 }
@@ -70,10 +69,8 @@ func (d *detector) openGPU(health *workers.Health) (lookers []looker, err error)
 // onGPU looks at all frames at once, where they are.
 type onGPU struct {
 	networks.GPUDetector
-	links  *links.Set
-	health *workers.Health
-
-	turn sync.Mutex // held while the networks run
+	links *links.Set
+	turn  workers.Turn
 }
 
 func (g *onGPU) look(ctx context.Context, frames []ipc.Frame) []sight {
@@ -83,7 +80,11 @@ func (g *onGPU) look(ctx context.Context, frames []ipc.Frame) []sight {
 		for k, h := range held {
 			batch[k] = h.Frame()
 		}
-		seen, err := g.run(batch)
+		var seen []gpuvision.Sight
+		err := g.turn.Take(func() (err error) {
+			seen, err = g.Detect(batch)
+			return err
+		})
 		each := make([]error, len(seen))
 		for k, s := range seen {
 			sights[at[k]].faces, each[k] = s.Faces, s.Err
@@ -94,15 +95,6 @@ func (g *onGPU) look(ctx context.Context, frames []ipc.Frame) []sight {
 		sights[i].reason, sights[i].err = o.Reason, o.Err
 	}
 	return sights
-}
-
-func (g *onGPU) run(batch []gpuvision.Frame) ([]gpuvision.Sight, error) {
-	g.turn.Lock()
-	defer g.turn.Unlock()
-	ended := g.health.Begin()
-	seen, err := g.Detect(batch)
-	ended(err)
-	return seen, err
 }
 
 // apart tells which frames the others of their batch should not wait for: those whose camera has yet to be attached to. On the

@@ -2,7 +2,6 @@ package landmarks
 
 import (
 	"context"
-	"sync"
 
 	"facetrack/internal/gpuvision"
 	"facetrack/internal/stage/links"
@@ -83,7 +82,7 @@ func (h *onHost) find(ctx context.Context, looks []look) []found {
 func (l *landmarks) openGPU(health *workers.Health) (finders []finder, err error) {
 	all, err := networks.OpenGPULandmarks(l.env.Config, l.leastPresence(), l.env.Config.GPUWorkerCount(), l.env.Log)
 	for _, n := range all {
-		finders = append(finders, &onGPU{GPULandmarks: n, links: l.links, health: health})
+		finders = append(finders, &onGPU{GPULandmarks: n, links: l.links, turn: workers.Turn{Health: health}})
 	}
 	return finders, err
 }
@@ -91,10 +90,8 @@ func (l *landmarks) openGPU(health *workers.Health) (finders []finder, err error
 // onGPU looks at the faces of all frames at once, where they are.
 type onGPU struct {
 	networks.GPULandmarks
-	links  *links.Set
-	health *workers.Health
-
-	turn sync.Mutex // held while the networks run
+	links *links.Set
+	turn  workers.Turn
 }
 
 func (g *onGPU) find(ctx context.Context, looks []look) []found {
@@ -108,7 +105,11 @@ func (g *onGPU) find(ctx context.Context, looks []look) []found {
 		for k, h := range held {
 			batch[k] = gpuvision.Look{Frame: h.Frame(), ROIs: looks[at[k]].rois}
 		}
-		seen, err := g.run(batch)
+		var seen []gpuvision.Found
+		err := g.turn.Take(func() (err error) {
+			seen, err = g.Find(batch)
+			return err
+		})
 		each := make([]error, len(seen))
 		for k, s := range seen {
 			all[at[k]].take(s)
@@ -120,15 +121,6 @@ func (g *onGPU) find(ctx context.Context, looks []look) []found {
 		all[i].reason, all[i].err = o.Reason, o.Err
 	}
 	return all
-}
-
-func (g *onGPU) run(batch []gpuvision.Look) ([]gpuvision.Found, error) {
-	g.turn.Lock()
-	defer g.turn.Unlock()
-	ended := g.health.Begin()
-	seen, err := g.Find(batch)
-	ended(err)
-	return seen, err
 }
 
 // take keeps the places that the GPU has computed as well.
