@@ -162,13 +162,21 @@ func TestWriterKilledAnywhere(t *testing.T) {
 		c.must(command{Do: "churn", Options: &o})
 		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		c.kill()
-		w := create(t, o)
-		if got := names(t, o.Dir); !slices.Equal(got, bothFiles) {
-			t.Fatalf("files %v, want %v", got, bothFiles)
+		// The kernel may give the locks of a process back a moment after somebody has waited for it: whoever looks at its /proc
+		// files holds its mappings. What it leaves then goes with the writer after the next.
+		var got []string
+		for end := time.Now().Add(time.Second); !slices.Equal(got, bothFiles); {
+			w := create(t, o)
+			if got = names(t, o.Dir); !slices.Equal(got, bothFiles) && time.Now().After(end) {
+				t.Fatalf("files %v, want %v", got, bothFiles)
+			}
+			publish(t, w)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		publish(t, w)
-		if err := w.Close(); err != nil || len(names(t, o.Dir)) != 0 {
-			t.Fatalf("Close: %v, files left: %v", err, names(t, o.Dir))
+		if got = names(t, o.Dir); len(got) != 0 {
+			t.Fatalf("files left: %v", got)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (l endingLease) Release() error { return errors.Join(l.err, l.Lease.Release
 func attachedTo(t *testing.T, errs ...error) (*Link, Frame) {
 	t.Helper()
 	l, f := startPair(t, plainWriter, LinkOptions{})
-	if err := l.Attach(t.Context()); err != nil {
+	if err := l.Attach(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	l.now.channel = &ending{channel: l.now.channel, errs: errs}
@@ -120,7 +120,7 @@ func (blindLease) Host() ([]byte, error) { return nil, fmt.Errorf("%w: download"
 
 func TestFailingDownloadBreaksTheLink(t *testing.T) {
 	l, f := startPair(t, plainWriter, LinkOptions{})
-	if err := l.Attach(t.Context()); err != nil {
+	if err := l.Attach(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	l.now.channel = blind{l.now.channel}

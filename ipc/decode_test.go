@@ -133,7 +133,7 @@ func TestSubjects(t *testing.T) {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	for _, kind := range strings.Fields("frame detections landmarks tracks drops ack end ring pixels release events") {
+	for _, kind := range strings.Fields("frame detections landmarks tracks drops ack end ring pixels release invite events") {
 		rig, camera, k, err := ipc.ParseSubject("face.lab.A_b-9." + kind)
 		if err != nil || rig != "lab" || camera != "A_b-9" || string(k) != kind {
 			t.Errorf("%s: %q %q %q %v", kind, rig, camera, k, err)

@@ -108,3 +108,28 @@ func FuzzPeekFrame(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDecodeInvitation checks that what is accepted can be written and read again.
+func FuzzDecodeInvitation(f *testing.F) {
+	f.Add([]byte(`{"camera":"cam","ring":"lab-cam"}`))
+	f.Add([]byte(`{"identity":"detect","error":"no"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if i, err := ipc.DecodeInvitation(data); err == nil {
+			again(t, i, ipc.DecodeInvitation)
+		}
+		if a, err := ipc.DecodeArrival(data); err == nil {
+			again(t, a, ipc.DecodeArrival)
+		}
+	})
+}
+
+func again[M comparable](t *testing.T, m M, decode func([]byte) (M, error)) {
+	t.Helper()
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := decode(data); err != nil || same != m {
+		t.Fatalf("%+v, read again %+v, %v", m, same, err)
+	}
+}

@@ -22,7 +22,7 @@ func TestAttachThatIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := l.Status().Reason
-	if err := l.Attach(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, ipc.ErrAttach) {
+	if err := l.Attach(ctx, ""); !errors.Is(err, context.Canceled) || errors.Is(err, ipc.ErrAttach) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if got := l.Status().Reason; got != before {
@@ -33,7 +33,7 @@ func TestAttachThatIsGivenUp(t *testing.T) {
 	if err := errors.Join(err, sub.Unsubscribe(), nc.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Attach(t.Context()); !errors.Is(err, gpuring.ErrClosed) || errors.Is(err, ipc.ErrAttach) || errors.Is(err, ipc.ErrNoCapture) {
+	if err := l.Attach(t.Context(), ""); !errors.Is(err, gpuring.ErrClosed) || errors.Is(err, ipc.ErrAttach) || errors.Is(err, ipc.ErrNoCapture) {
 		t.Errorf("closed: %v", err)
 	}
 }

@@ -91,9 +91,9 @@ func (l *Link) Lease(ctx context.Context, f Frame) (Lease, error) {
 	}
 }
 
-// Attach makes sure that the link is attached, without a frame.
-func (l *Link) Attach(ctx context.Context) error {
-	_, err := l.attached(ctx, "")
+// Attach makes sure that the link is attached to the ring, without a frame; an empty ring is whichever it has or capture offers.
+func (l *Link) Attach(ctx context.Context, ring string) error {
+	_, err := l.attached(ctx, ring)
 	return err
 }
 

@@ -76,7 +76,7 @@ func (brokenChannel) lease(context.Context, gpuring.Ticket) (Lease, error) {
 
 func TestBrokenTransportFallsBack(t *testing.T) {
 	l, f := startPair(t, plainWriter, LinkOptions{})
-	if err := l.Attach(t.Context()); err != nil {
+	if err := l.Attach(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if s := l.Status(); s.Transport != SHM {

@@ -127,11 +127,11 @@ func TestLinkFollowsNewRing(t *testing.T) {
 func TestLinkWithoutCapture(t *testing.T) {
 	nats := startNATS(t, small)
 	l := newLink(t, connect(t, nats.ClientURL()), ipc.LinkOptions{})
-	if err := l.Attach(context.Background()); !errors.Is(err, ipc.ErrNoCapture) || !strings.Contains(err.Error(), "start capture for camera cam of rig lab") {
+	if err := l.Attach(context.Background(), ""); !errors.Is(err, ipc.ErrNoCapture) || !strings.Contains(err.Error(), "start capture for camera cam of rig lab") {
 		t.Error(err)
 	}
 	c := startCapture(t, connect(t, nats.ClientURL()), t.TempDir(), ipc.ServerOptions{})
-	if err := l.Attach(context.Background()); err != nil {
+	if err := l.Attach(context.Background(), ""); err != nil {
 		t.Error(err)
 	}
 	release(t, lease(t, l, c.publish()))
@@ -147,7 +147,7 @@ func TestLinkThatMayNotCopy(t *testing.T) {
 	nats := startNATS(t, small)
 	startCapture(t, connect(t, nats.ClientURL()), t.TempDir(), ipc.ServerOptions{})
 	l := newLink(t, connect(t, nats.ClientURL()), ipc.LinkOptions{Dir: t.TempDir(), Allow: []ipc.Transport{ipc.SHM}})
-	err := l.Attach(context.Background())
+	err := l.Attach(context.Background(), "")
 	if !errors.Is(err, ipc.ErrAttach) {
 		t.Fatal(err)
 	}

@@ -27,11 +27,12 @@ const DefaultMaxSilence = 2 * time.Second
 // Server is capture's side of one camera's rings: it answers attach requests, and sends pixels to consumers
 // that cannot map them. When a ring is replaced, consumers that copy come to its end while others attach to the next.
 type Server struct {
-	nc     *nats.Conn
-	log    *slog.Logger
-	host   string
-	subs   []*nats.Subscription
-	staged []byte // the frame being sent; only the pixel subscription's goroutine uses it
+	nc          *nats.Conn
+	rig, camera string
+	log         *slog.Logger
+	host        string
+	subs        []*nats.Subscription
+	staged      []byte // the frame being sent; only the pixel subscription's goroutine uses it
 
 	mu       sync.Mutex
 	ring     *served // nil between two rings
@@ -68,7 +69,7 @@ func NewServer(nc *nats.Conn, rig, camera string, w gpuring.Writer, logger *slog
 		opts.MaxSilence = DefaultMaxSilence
 	}
 	s := &Server{
-		nc: nc, log: logger.With("camera", camera), host: hostname(),
+		nc: nc, rig: rig, camera: camera, log: logger.With("camera", camera), host: hostname(),
 		sessions: map[string]*session{}, done: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	s.Serve(w, opts.NoGPU)

@@ -21,6 +21,7 @@ const (
 	KindRing       Kind = "ring"       // AttachRequest, answered with an AttachReply
 	KindPixels     Kind = "pixels"     // PixelRequest, answered in chunks
 	KindRelease    Kind = "release"    // AttachRequest of a consumer that leaves
+	KindInvite     Kind = "invite"     // Invitation, answered with an Arrival by each consumer
 	KindEvents     Kind = "events"     // what happens to a camera, for people and logs
 )
 
@@ -89,7 +90,7 @@ func ParseSubject(subject string) (rig, camera string, kind Kind, err error) {
 func known(k Kind) bool {
 	switch k {
 	case KindFrame, KindDetections, KindLandmarks, KindTracks, KindDrops, KindAck, KindEnd,
-		KindRing, KindPixels, KindRelease, KindEvents:
+		KindRing, KindPixels, KindRelease, KindInvite, KindEvents:
 		return true
 	}
 	return false

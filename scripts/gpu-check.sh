@@ -220,7 +220,7 @@ numbers() {
 	tail -n "+$(($1 + 1))" "$log" | awk '
 		/--- PASS/ { pass++ } /--- FAIL/ { fail++ } /--- SKIP/ { skip++ }
 		/RESULT/ { n = split("checked torn kills late known_after_max_s slots_back_s begin_max_us frames faces beyond points_px blendshapes", keys, " ")
-			for (i = 1; i <= n; i++) if (match($0, "\"" keys[i] "\":[0-9.]+")) text = text " " substr($0, RSTART + 1, RLENGTH - 1) }
+			for (i = 1; i <= n; i++) if (match($0, "\"" keys[i] "\":[0-9.]+(e-?[0-9]+)?")) text = text " " substr($0, RSTART + 1, RLENGTH - 1) }
 		END { gsub("\":", "=", text); if (pass + fail + skip) printf "%d passed, %d failed, %d skipped", pass, fail, skip; print text }'
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"facetrack/internal/latency"
 	"facetrack/internal/nvml"
 	"facetrack/internal/version"
 )
@@ -63,23 +64,24 @@ type CamerasRun struct {
 
 // CamerasStep is one run.
 type CamerasStep struct {
-	Cameras   int               `json:"cameras"`
-	OK        bool              `json:"ok"` // no drop, and within the limit
-	Seconds   float64           `json:"seconds"`
-	Captured  uint64            `json:"captured"`
-	Tracked   uint64            `json:"tracked"`
-	Dropped   map[string]uint64 `json:"dropped"`
-	Faces     float64           `json:"faces_per_frame"`
-	FPS       float64           `json:"fps"` // of all cameras together
-	P50       float64           `json:"p50_ms"`
-	P95       float64           `json:"p95_ms"`
-	P99       float64           `json:"p99_ms"`
-	CPUs      float64           `json:"cpus"` // CPU seconds of all processes per second
-	GPU       *GPUUse           `json:"gpu,omitempty"`
-	UpMB      float64           `json:"pcie_up_mb_per_frame,omitempty"`   // from the CPU to the GPU
-	DownMB    float64           `json:"pcie_down_mb_per_frame,omitempty"` // and back
-	Backends  map[string]string `json:"backends"`
-	Transport map[string]int    `json:"transports"` // links by transport
+	Cameras   int                            `json:"cameras"`
+	OK        bool                           `json:"ok"` // no drop, and within the limit
+	Seconds   float64                        `json:"seconds"`
+	Captured  uint64                         `json:"captured"`
+	Tracked   uint64                         `json:"tracked"`
+	Dropped   map[string]uint64              `json:"dropped"`
+	Faces     float64                        `json:"faces_per_frame"`
+	FPS       float64                        `json:"fps"` // of all cameras together
+	P50       float64                        `json:"p50_ms"`
+	P95       float64                        `json:"p95_ms"`
+	P99       float64                        `json:"p99_ms"`
+	Stages    map[string]latency.Percentiles `json:"stage_ms"` // from the message before a stage's to its own
+	CPUs      float64                        `json:"cpus"`     // CPU seconds of all processes per second
+	GPU       *GPUUse                        `json:"gpu,omitempty"`
+	UpMB      float64                        `json:"pcie_up_mb_per_frame,omitempty"`   // from the CPU to the GPU
+	DownMB    float64                        `json:"pcie_down_mb_per_frame,omitempty"` // and back
+	Backends  map[string]string              `json:"backends"`
+	Transport map[string]int                 `json:"transports"` // links by transport
 }
 
 // Run is `facetrack bench cameras`.
@@ -207,7 +209,7 @@ func (b *BenchCamerasCmd) step(ctx context.Context, mode string, cameras int, d 
 
 func stepOf(cameras int, run BenchRun, use *GPUUse) CamerasStep {
 	s := CamerasStep{
-		Cameras: cameras, Seconds: run.Summary.DurationS, CPUs: run.CPUs, GPU: use, Dropped: map[string]uint64{},
+		Cameras: cameras, Seconds: run.Summary.DurationS, CPUs: run.CPUs, GPU: use, Dropped: map[string]uint64{}, Stages: run.Summary.StageMS,
 		Backends: run.Summary.Backends, Transport: map[string]int{},
 	}
 	var faces uint64

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"facetrack/internal/ledger"
 )
 
 func (r CamerasResult) print(out io.Writer) {
@@ -30,6 +32,26 @@ func (r CamerasResult) print(out io.Writer) {
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%.2f\t%s\t%s\n", m.Mode, m.Held, f.FPS, f.Captured-f.Tracked, f.P50, f.P95, f.P99,
 			gpu, up, down, f.CPUs, strings.Join(transports, " "), strings.Join(backends, ", "))
+	}
+	_ = w.Flush()
+	r.printStages(out)
+}
+
+// printStages says where the time of a frame goes.
+func (r CamerasResult) printStages(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprint(w, "\nms at a stage, p50 / p99")
+	for _, stage := range ledger.Stages {
+		_, _ = fmt.Fprint(w, "\t", stage)
+	}
+	_, _ = fmt.Fprintln(w)
+	for _, m := range r.Modes {
+		_, _ = fmt.Fprint(w, m.Mode)
+		for _, stage := range ledger.Stages {
+			p := m.Final.Stages[stage]
+			_, _ = fmt.Fprintf(w, "\t%.1f / %.1f", p.P50, p.P99)
+		}
+		_, _ = fmt.Fprintln(w)
 	}
 	_ = w.Flush()
 }

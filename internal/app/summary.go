@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"facetrack/internal/latency"
 	"facetrack/internal/ledger"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/version"
@@ -28,9 +29,11 @@ type Summary struct {
 	DurationS float64                  `json:"duration_s"`
 	Cameras   map[string]CameraSummary `json:"cameras"`
 	LatencyMS ledger.Latency           `json:"latency_ms"` // of all cameras together
-	Restarts  map[string]int           `json:"restarts"`   // of each stage
-	Backends  map[string]string        `json:"backends"`   // what runs the networks of a stage
-	Recording *Recording               `json:"recording,omitempty"`
+	// StageMS is the time from the message before a stage's to its own, of all cameras together.
+	StageMS   map[string]latency.Percentiles `json:"stage_ms"`
+	Restarts  map[string]int                 `json:"restarts"` // of each stage
+	Backends  map[string]string              `json:"backends"` // what runs the networks of a stage
+	Recording *Recording                     `json:"recording,omitempty"`
 }
 
 // CameraSummary is the account of one camera: captured = tracked + sum of dropped.
@@ -52,8 +55,9 @@ func (r *rig) summary(restarts map[string]int) Summary {
 	s := Summary{
 		Rig: r.cfg.Rig, Version: version.SemVer, Commit: version.Commit(), Mode: "processes",
 		Started: r.begin, DurationS: time.Since(r.begin).Seconds(), Restarts: restarts,
-		Cameras: map[string]CameraSummary{}, Backends: map[string]string{}, LatencyMS: r.monitor.Ledger.AllLatency(),
+		Cameras: map[string]CameraSummary{}, Backends: map[string]string{},
 	}
+	s.LatencyMS, s.StageMS = r.monitor.Ledger.AllLatency()
 	if r.cmd.Threads {
 		s.Mode = "threads"
 	}

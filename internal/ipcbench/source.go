@@ -48,7 +48,7 @@ func (c *consumer) attach(o order) (source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &inCopy{link}, link.Attach(context.Background())
+		return &inCopy{link}, link.Attach(context.Background(), "")
 	}
 	return nil, fmt.Errorf("the second process cannot read by %q", o.Kind)
 }

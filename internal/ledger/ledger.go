@@ -145,15 +145,25 @@ func (l *Ledger) Latency(camera string, total time.Duration, stages map[string]t
 	}
 }
 
-// AllLatency is that of the frames of all cameras, from capture to tracks.
-func (l *Ledger) AllLatency() Latency {
+// AllLatency is that of the frames of all cameras, from capture to tracks, and at each stage.
+func (l *Ledger) AllLatency() (total Latency, stages map[string]latency.Percentiles) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := latency.New()
+	all, each := latency.New(), map[string]*latency.Histogram{}
 	for _, a := range l.cameras {
 		all.Add(a.latency)
+		for name, h := range a.stage {
+			if each[name] == nil {
+				each[name] = latency.New()
+			}
+			each[name].Add(h)
+		}
 	}
-	return Latency{CaptureToTracks: all.Percentiles()}
+	stages = map[string]latency.Percentiles{}
+	for name, h := range each {
+		stages[name] = h.Percentiles()
+	}
+	return Latency{CaptureToTracks: all.Percentiles()}, stages
 }
 
 // Faces notes which identities one tracked frame holds.

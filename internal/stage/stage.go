@@ -26,6 +26,9 @@ const (
 // Names lists all stages in the order of the data flow.
 var Names = []string{Capture, Detect, Landmarks, Tracker, LSLOut}
 
+// Readers are the stages that read pixels.
+var Readers = []string{Detect, Landmarks}
+
 // ErrPermanent is wrapped by errors that would come again if the stage were started again as it is.
 var ErrPermanent = errors.New("cannot run")
 

@@ -33,6 +33,7 @@ type camera struct {
 	noGPU   string                 // why; "" before the first ring
 	running atomic.Pointer[string] // what telemetry says as long as frames come
 
+	settled chan struct{} // closed when the readers of the latest ring are attached, or are not waited for any more
 	limits  limits
 	leaving []*farewell // of rings before this one
 
@@ -174,6 +175,10 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 			}
 			return "", err
 		}
+	}
+	select {
+	case <-c.settled:
+	case <-ctx.Done():
 	}
 	parent := ctx
 	if c.cfg.Duration > 0 {

@@ -18,11 +18,12 @@ type limits struct {
 	goodbye time.Duration // of all that is closed, when a camera has to go on or to end
 	note    time.Duration // of the bucket, to store that a ring has ended
 	call    time.Duration // of one call of the driver, until the process is given up
+	guests  time.Duration // of stages that should attach to a ring before its camera's first frame
 }
 
 // An upload takes a millisecond; a frame that is late by the patience is lost anyway. The last frames, the note and the goodbye
 // together are shorter than what a service manager or facetrack up grants (5 s).
-var usual = limits{stall: patience, linger: patience, goodbye: 2250 * time.Millisecond, note: 500 * time.Millisecond, call: 5 * time.Second}
+var usual = limits{stall: patience, linger: patience, goodbye: 2250 * time.Millisecond, note: 500 * time.Millisecond, call: 5 * time.Second, guests: time.Second}
 
 // farewell is the end of a ring, behind the camera's back: the stages come to its last frames, the other processes let go of its
 // memory, the driver frees it.

@@ -47,7 +47,22 @@ func (c *camera) openRing() error {
 	}
 	c.showRing()
 	c.remember(true, patience)
+	c.invite()
 	return nil
+}
+
+// invite has the stages that read pixels attach to the ring, beside what this process does meanwhile.
+func (c *camera) invite() {
+	server, ring, settled := c.server, c.ring.ID(), make(chan struct{})
+	c.settled = settled
+	go func() {
+		defer close(settled)
+		ctx, cancel := context.WithTimeout(context.Background(), c.limits.guests)
+		defer cancel()
+		if absent, err := server.Invite(ctx, ring, stage.Readers); err != nil {
+			c.env.Log.Debug("frames come before all stages are attached", "camera", c.cfg.Name, "absent", absent, "error", err)
+		}
+	}()
 }
 
 // lasting marks an error that a restart does not cure. Where there was a ring before, its readers let go of it sooner or later.

@@ -1,13 +1,14 @@
 // Package detect is the stage that finds faces in whole frames.
 //
-// It passes every frame on. It looks for faces on every k-th frame of a camera, on its first one, and at once
-// after the tracker has lost somebody; in between the landmarks stage follows the faces that it knows. Over a longer
+// It passes every frame on. It looks for faces on every k-th frame of a camera, those of different cameras at different
+// times, on its first one, and at once after the tracker has lost somebody; in between the landmarks stage follows the faces that it knows. Over a longer
 // time than ipc.FollowNS it cannot, so a camera below two frames a second is looked at on every frame.
 package detect
 
 import (
 	"bytes"
 	"context"
+	"sync"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/stage"
@@ -28,7 +29,7 @@ type detector struct {
 func Run(ctx context.Context, env *stage.Env) error {
 	cfg := env.Config
 	d := &detector{
-		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every),
+		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every, cfg.Cameras),
 		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue, First: cfg.FirstCameras()}),
 	}
 	d.batches.Hurry(d.schedule.idle) // only networks gain from more frames at once
@@ -42,7 +43,15 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if err := d.subscribe(); err != nil {
 		return err
 	}
+	if err := d.links.Accept(ctx); err != nil {
+		return err
+	}
 	env.Ready()
+	passing, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { d.batches.EachHurried(passing, d.passOn) })
+	defer beside.Wait()
+	defer stop()
 	return crew.Run(ctx, func(working context.Context, l looker) {
 		d.batches.Each(working, d.apart(l), func(frames []ipc.Frame) { d.frames(ctx, l, frames) })
 	})
@@ -68,6 +77,15 @@ func (d *detector) subscribe() error {
 		}
 	})
 	return err
+}
+
+// passOn passes frames on that need not be looked at, while networks are busy with others.
+func (d *detector) passOn(frames []ipc.Frame) {
+	begin := clock.Now()
+	for _, f := range frames {
+		d.schedule.skip(&f)
+		d.pass(ipc.Detections{Frame: f, Faces: []ipc.Detection{}}, begin)
+	}
 }
 
 // frames passes frames on, with the faces in those whose turn it is to be looked at.

@@ -3,11 +3,15 @@ package detect
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/config"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -183,5 +187,39 @@ func TestLostSomebody(t *testing.T) {
 		if lost != c.want || lost && camera != "cam7" {
 			t.Errorf("%s: %q, %v, want %v", what, camera, lost, c.want)
 		}
+	}
+}
+
+// A frame that need not be looked at goes on while the only worker is busy with another camera's.
+func TestFramesGoOnPastABusyWorker(t *testing.T) {
+	r := newRig(t, "synthetic:faces=1,size=320x240", 8)
+	r.cfg.Infer.Workers = 1
+	asked := make(chan *nats.Msg, 8)
+	if _, err := r.NC.ChanSubscribe(ipc.Subject(stagetest.Rig, "silent", ipc.KindRing), asked); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	f := r.Frame()
+	r.Publish("cam", ipc.KindFrame, &f)
+	if d := stagetest.Next(t, r.out); !d.Ran {
+		t.Fatal("the first frame is not looked at")
+	}
+	silent := f
+	silent.Camera = "silent"
+	r.Publish("silent", ipc.KindFrame, &silent)
+	attach := stagetest.Next(t, asked) // from here on the worker waits for an answer
+	f = r.Frame()
+	r.Publish("cam", ipc.KindFrame, &f)
+	if d := stagetest.Next(t, r.out); d.Camera != "cam" || d.Seq != f.Seq || d.Ran {
+		t.Errorf("%+v", d)
+	}
+	if err := attach.Respond([]byte(`{"error":"refused","text":"go away"}`)); err != nil {
+		t.Error(err)
+	}
+	if d := stagetest.Next(t, r.drops); d.Camera != "silent" || d.Reason != links.ReasonUnreachable {
+		t.Errorf("%+v", d)
+	}
+	if l := r.env.Telemetry.Snapshot().Cameras["silent"].Link; l == nil || !strings.Contains(l.Reason, "go away") {
+		t.Errorf("the frame came after the worker had given up waiting: %+v", l)
 	}
 }

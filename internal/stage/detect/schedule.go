@@ -3,21 +3,29 @@ package detect
 import (
 	"sync"
 
+	"facetrack/internal/config"
 	"facetrack/ipc"
 )
 
-// schedule says which frames of a camera are looked at. It is safe for concurrent use.
+// schedule says which frames of a camera are looked at: beside the first one, every k-th, by their numbers, and those of one
+// camera at other numbers than those of the next. Cameras that run in step are then not all looked at at once.
+// It is safe for concurrent use.
 type schedule struct {
 	every uint64
+	phase map[string]uint64 // of each camera
 
 	mu     sync.Mutex
 	next   map[string]uint64 // first sequence number that is due
 	lastNS map[string]int64  // time of the last frame, see ipc.Frame.TimeNS
 }
 
-func newSchedule(every int) *schedule {
-	every = max(1, every)
-	return &schedule{every: uint64(every), next: map[string]uint64{}, lastNS: map[string]int64{}} //nolint:gosec // at least 1
+func newSchedule(every int, cameras []config.Camera) *schedule {
+	k := uint64(max(1, every)) //nolint:gosec // at least 1
+	s := &schedule{every: k, phase: map[string]uint64{}, next: map[string]uint64{}, lastNS: map[string]int64{}}
+	for i, c := range cameras {
+		s.phase[c.Name] = uint64(i) % k //nolint:gosec // an index
+	}
+	return s
 }
 
 // turn tells whether a frame is to be looked at: when it is due, or when its camera's faces cannot have been
@@ -32,6 +40,13 @@ func (s *schedule) turn(f *ipc.Frame) bool {
 	return s.due(f.Camera, f.Seq)
 }
 
+// skip notes a frame that is not looked at.
+func (s *schedule) skip(f *ipc.Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastNS[f.Camera] = f.TimeNS()
+}
+
 // due tells whether a sequence number is to be looked at, and if so when the next one is.
 func (s *schedule) due(camera string, seq uint64) bool {
 	s.mu.Lock()
@@ -39,7 +54,7 @@ func (s *schedule) due(camera string, seq uint64) bool {
 	if !s.isDue(camera, seq) {
 		return false
 	}
-	s.next[camera] = seq + s.every
+	s.next[camera] = seq + s.every - (seq+s.every-s.phase[camera])%s.every
 	return true
 }
 

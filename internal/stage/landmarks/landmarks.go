@@ -8,6 +8,7 @@ package landmarks
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/stage"
@@ -39,6 +40,9 @@ func Run(ctx context.Context, env *stage.Env) error {
 	}
 	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", crew.Backend())
 	if err := l.subscribe(); err != nil {
+		return err
+	}
+	if err := l.links.Accept(ctx); err != nil {
 		return err
 	}
 	env.Ready()
@@ -85,15 +89,19 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 	if len(looks) == 0 {
 		return
 	}
+	var passing sync.WaitGroup // a message takes longer to write than a face's share of a batch on the GPU
 	for k, f := range finder.find(ctx, looks) {
-		d := frames[index[k]]
-		if f.reason != "" {
-			l.env.Log.Debug("frame dropped", "camera", d.Camera, "seq", d.Seq, "reason", f.reason, "error", f.err)
-			l.env.Drop(d.Frame, f.reason)
-			continue
-		}
-		l.pass(d, finder.PointCount(), candidates[index[k]], f, begin)
+		passing.Go(func() {
+			d := frames[index[k]]
+			if f.reason != "" {
+				l.env.Log.Debug("frame dropped", "camera", d.Camera, "seq", d.Seq, "reason", f.reason, "error", f.err)
+				l.env.Drop(d.Frame, f.reason)
+				return
+			}
+			l.pass(d, finder.PointCount(), candidates[index[k]], f, begin)
+		})
 	}
+	passing.Wait()
 }
 
 func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, f found, begin int64) {

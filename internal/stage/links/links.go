@@ -35,6 +35,7 @@ type Set struct {
 	mu    sync.Mutex
 	links map[string]*ipc.Link
 
+	guests    guests
 	elsewhere sync.Once // frames on another GPU were told of
 	warm      warmth
 }
@@ -140,6 +141,7 @@ func (s *Set) settle() {
 
 // Close gives all links back.
 func (s *Set) Close() error {
+	s.guests.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

@@ -91,7 +91,7 @@ func TestContextThatMayBeNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := late.Attach(t.Context()); !errors.Is(err, ipc.ErrNoCapture) {
+	if err := late.Attach(t.Context(), ""); !errors.Is(err, ipc.ErrNoCapture) {
 		t.Errorf("%v", err)
 	}
 	consume()
@@ -106,7 +106,7 @@ func TestContextThatMayBeNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := late.Attach(t.Context()); err != nil {
+	if err := late.Attach(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	consume()

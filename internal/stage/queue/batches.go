@@ -90,9 +90,14 @@ func (b *Batches[T]) wake() {
 }
 
 // Next waits for a batch; nil when ctx is done. Its cameras are busy until Done.
-func (b *Batches[T]) Next(ctx context.Context) *Batch[T] {
+func (b *Batches[T]) Next(ctx context.Context) *Batch[T] { return b.next(ctx, b.take) }
+
+// NextHurried is Next for the items that Hurry names and no others, so that they need not wait for a worker either.
+func (b *Batches[T]) NextHurried(ctx context.Context) *Batch[T] { return b.next(ctx, b.takeHurried) }
+
+func (b *Batches[T]) next(ctx context.Context, take func(now time.Time) (*Batch[T], <-chan struct{}, time.Duration)) *Batch[T] {
 	for {
-		batch, changed, due := b.take(time.Now())
+		batch, changed, due := take(time.Now())
 		if batch != nil {
 			return batch
 		}
@@ -137,20 +142,39 @@ func (b *Batches[T]) take(now time.Time) (batch *Batch[T], changed <-chan struct
 	oldest := slices.MinFunc(ready, byAge[T])
 	due = b.opts.Wait - now.Sub(oldest.items[0].since)
 	if len(ready) < min(awake, b.opts.Most) && due > 0 {
-		ready = slices.DeleteFunc(ready, func(l *line[T]) bool { return !b.hurry(l.items[0].item) })
-		if len(ready) == 0 {
+		if ready = b.hurried(ready); len(ready) == 0 {
 			return nil, b.changed, due
 		}
 	}
+	return b.batch(ready), nil, 0
+}
+
+// takeHurried is take for items that wait for nobody; only a change can bring one.
+func (b *Batches[T]) takeHurried(now time.Time) (batch *Batch[T], changed <-chan struct{}, due time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ready, _ := b.ready(now)
+	if ready = b.hurried(ready); len(ready) == 0 {
+		return nil, b.changed, 0
+	}
+	return b.batch(ready), nil, 0
+}
+
+func (b *Batches[T]) hurried(ready []*line[T]) []*line[T] {
+	return slices.DeleteFunc(ready, func(l *line[T]) bool { return !b.hurry(l.items[0].item) })
+}
+
+// batch takes the first item of each line, of the oldest if there are more than a batch takes.
+func (b *Batches[T]) batch(ready []*line[T]) *Batch[T] {
 	slices.SortFunc(ready, func(x, y *line[T]) int {
 		return cmp.Or(rank(b.opts.First(x.camera))-rank(b.opts.First(y.camera)), byAge(x, y))
 	})
-	batch = &Batch[T]{from: b, lines: ready[:min(len(ready), b.opts.Most)]}
+	batch := &Batch[T]{from: b, lines: ready[:min(len(ready), b.opts.Most)]}
 	for _, l := range batch.lines {
 		batch.Items = append(batch.Items, l.items[0].item)
 		l.items, l.busy = l.items[1:], true
 	}
-	return batch, nil, 0
+	return batch
 }
 
 // ready are the lines that could be in a batch now; awake is how many there could be soon.

@@ -26,6 +26,14 @@ func (b *Batches[T]) Each(ctx context.Context, apart func(T) bool, handle func([
 	}
 }
 
+// EachHurried hands every batch of items that wait for nobody to handle until ctx is done, beside those who work on the others.
+func (b *Batches[T]) EachHurried(ctx context.Context, handle func([]T)) {
+	for batch := b.NextHurried(ctx); batch != nil; batch = b.NextHurried(ctx) {
+		handle(batch.Items)
+		batch.Done()
+	}
+}
+
 // Split takes the items that which tells out of the batch, each into a batch of its own.
 func (b *Batch[T]) Split(which func(T) bool) (out []*Batch[T]) {
 	rest := &Batch[T]{}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"reflect"
 	"testing"
 )
 
@@ -50,4 +51,31 @@ func TestEachTakesBatchesWhole(t *testing.T) {
 	if len(sizes) != 2 || sizes[0] != 2 || sizes[1] != 1 {
 		t.Errorf("batches of %v", sizes)
 	}
+}
+
+// Items that wait for nobody are handled while every worker is busy, and the others are left to the workers.
+func TestEachHurriedTakesOnlyWhatWaitsForNobody(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8})
+	b.Hurry(func(item int) bool { return item%2 == 0 })
+	push(t, b, "a", 1)
+	busy := expect(t, b, 1)
+	push(t, b, "a", 2) // behind one that is worked on
+	push(t, b, "b", 3)
+	push(t, b, "c", 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []int
+	b.EachHurried(ctx, func(items []int) {
+		got = append(got, items...)
+		switch len(got) {
+		case 1:
+			busy.Done()
+		case 2:
+			cancel()
+		}
+	})
+	if !reflect.DeepEqual(got, []int{4, 2}) {
+		t.Errorf("hurried items %v, want 4 and then 2", got)
+	}
+	expect(t, b, 3)
 }

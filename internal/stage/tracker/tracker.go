@@ -6,6 +6,7 @@ package tracker
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"facetrack/internal/clock"
@@ -29,8 +30,14 @@ type tracker struct {
 	env     *stage.Env
 	acks    *ipc.Acker
 	options track.Options
-	pool    *queue.Pool[ipc.Landmarks]
+	pool    *queue.Pool[message]
 	cameras []map[string]*camera // one map a worker, touched by that worker alone
+}
+
+// message is a landmarks message, of which so far only the frame is known: the workers decode, each its own cameras' frames.
+type message struct {
+	frame ipc.Frame
+	data  []byte
 }
 
 // Run is the stage's main function.
@@ -43,7 +50,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	options.Pose = head
 	t := &tracker{
 		env: env, options: options, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
-		pool: queue.NewPool[ipc.Landmarks](env.Config.WorkerCount(), maxQueue),
+		pool: queue.NewPool[message](runtime.NumCPU(), maxQueue),
 	}
 	for range t.pool.Workers() {
 		t.cameras = append(t.cameras, map[string]*camera{})
@@ -55,21 +62,32 @@ func Run(ctx context.Context, env *stage.Env) error {
 	env.Ready()
 	var workers sync.WaitGroup
 	for w := range t.cameras {
-		workers.Go(func() { t.pool.Run(ctx, w, func(l ipc.Landmarks) { t.frame(ctx, w, l) }) })
+		workers.Go(func() { t.pool.Run(ctx, w, func(m message) { t.message(ctx, w, m) }) })
 	}
 	workers.Wait()
 	return nil
 }
 
 func (t *tracker) receive(data []byte) {
-	l, err := ipc.DecodeLandmarks(data)
+	f, err := ipc.PeekFrame(data)
 	if err != nil {
-		t.env.Log.Warn("landmarks message ignored", "error", err)
+		t.ignore(err)
 		return
 	}
-	if old, dropped := t.pool.Push(l.Camera, l); dropped {
-		t.env.Drop(old.Frame, links.ReasonQueueFull)
+	if old, dropped := t.pool.Push(f.Camera, message{f, data}); dropped {
+		t.env.Drop(old.frame, links.ReasonQueueFull)
 	}
+}
+
+func (t *tracker) ignore(err error) { t.env.Log.Warn("landmarks message ignored", "error", err) }
+
+func (t *tracker) message(ctx context.Context, worker int, m message) {
+	l, err := ipc.DecodeLandmarks(m.data)
+	if err != nil {
+		t.ignore(err)
+		return
+	}
+	t.frame(ctx, worker, l)
 }
 
 // frame tracks the faces of one frame and publishes them.

@@ -1,0 +1,71 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"facetrack/internal/stage/stagetest"
+)
+
+// Who accepts invitations is attached before the first frame, to each ring of a camera.
+func TestAcceptAttachesBeforeFrames(t *testing.T) {
+	r := newRig(t)
+	set := r.newSet("shm")
+	if err := set.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.env.Bus.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	invite := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), stagetest.Deadline)
+		defer cancel()
+		if absent, err := r.Server.Invite(ctx, r.Writer.ID(), []string{set.env.Name}); err != nil {
+			t.Fatalf("%v: %v", absent, err)
+		}
+	}
+	invite()
+	for range 2 {
+		if f := r.publish(); !set.Prompt(&f) {
+			t.Error("not attached before the first frame")
+		}
+		if err := errors.Join(r.Server.Close(), r.Writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		invite()
+	}
+}
+
+// An invitation to a ring that is gone is answered, with the reason.
+func TestAcceptAnswersAlways(t *testing.T) {
+	r := newRig(t)
+	set := r.newSet()
+	link, err := set.link(r.publish().Camera)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := link.Attach(t.Context(), "another"); err == nil || !strings.Contains(err.Error(), "another") {
+		t.Errorf("attached to a ring that is not there: %v", err)
+	}
+	if err := set.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), stagetest.Deadline)
+	defer cancel()
+	if err := set.env.Bus.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if absent, err := r.Server.Invite(ctx, "yet-another", []string{set.env.Name}); err != nil {
+		t.Errorf("no answer: %v, %v", absent, err)
+	}
+	if err := errors.Join(set.Close(), set.env.Bus.Flush()); err != nil {
+		t.Error(err)
+	}
+	if absent, err := r.Server.Invite(ctx, r.Writer.ID(), []string{set.env.Name}); err == nil {
+		t.Errorf("a closed set answers: %v", absent)
+	}
+}
