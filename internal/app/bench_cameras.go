@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,10 +27,11 @@ type BenchCamerasCmd struct {
 	Frames    int           `default:"90" help:"Frames of the recording that are kept in memory."`
 	Cameras   int           `placeholder:"N" help:"Measure with so many cameras, and do not search."`
 	From      int           `default:"1" help:"The first step of the search."`
-	Most      int           `default:"256" help:"Search no further."`
+	Most      int           `default:"512" help:"Search no further."`
 	Trial     time.Duration `default:"10s" help:"How long each step of the search takes."`
 	Hold      time.Duration `default:"60s" help:"How long the result has to hold."`
 	Limit     time.Duration `default:"33ms" help:"Longest time from capture to tracks that 99 of 100 frames may take."`
+	InStep    bool          `help:"All cameras take their frames at the same instants, as with a hardware trigger; else they are spread over a frame's time, as cameras that nobody synchronises."`
 	MPS       string        `name:"mps" default:"auto" enum:"auto,on,off" help:"What the result says about NVIDIA's Multi-Process Service; auto looks."`
 	Awake     bool          `help:"Keep the CPUs from sleeping between frames, as 'up --awake' does."`
 	Out       string        `aliases:"json" type:"path" placeholder:"FILE.json" help:"Write the raw numbers."`
@@ -51,6 +53,7 @@ type CamerasResult struct {
 	Format    string       `json:"format"`
 	FPS       float64      `json:"fps"`
 	LimitMS   float64      `json:"limit_ms"`
+	InStep    bool         `json:"in_step"` // all cameras take their frames at the same instants
 	Modes     []CamerasRun `json:"modes"`
 }
 
@@ -92,7 +95,7 @@ func (b *BenchCamerasCmd) Run(ctx context.Context) error {
 	result := CamerasResult{
 		Commit: version.Commit(), Date: time.Now().UTC(), Machine: machine(), Awake: b.Awake, Clip: filepath.Base(b.Clip), Size: b.Size,
 		Format: b.Format, FPS: b.FPS, LimitMS: float64(b.Limit.Microseconds()) / 1000, MPS: b.MPS == "on" || b.MPS == "auto" && nvml.FindMPS().Running,
-		Backend: b.Backend, Infer: b.Infer, Precision: b.Precision,
+		InStep: b.InStep, Backend: b.Backend, Infer: b.Infer, Precision: b.Precision,
 	}
 	for _, mode := range b.Mode {
 		run, err := b.mode(ctx, mode)
@@ -189,14 +192,23 @@ func (b *BenchCamerasCmd) arguments(mode string, d time.Duration) []string {
 	return append(args, b.More...)
 }
 
+// source is camera i. Each begins elsewhere in the recording, so that they do not all have the same picture.
+func (b *BenchCamerasCmd) source(i int, clip string) string {
+	phase := 0.0
+	if !b.InStep {
+		_, phase = math.Modf(float64(i) * math.Phi) // however many there are, they are spread evenly
+	}
+	return fmt.Sprintf("memory:size=%s,format=%s,frames=%d,start=%d,phase=%.4f:%s", b.Size, b.Format, b.Frames, i*7%b.Frames, phase, clip)
+}
+
 func (b *BenchCamerasCmd) step(ctx context.Context, mode string, cameras int, d time.Duration) (CamerasStep, error) {
 	clip, err := filepath.Abs(b.Clip)
 	if err != nil {
 		return CamerasStep{}, err
 	}
 	args := b.arguments(mode, d)
-	for i := range cameras { // each begins elsewhere, so that they do not all have the same picture
-		args = append(args, "--source", fmt.Sprintf("memory:size=%s,format=%s,frames=%d,start=%d:%s", b.Size, b.Format, b.Frames, i*7%b.Frames, clip))
+	for i := range cameras {
+		args = append(args, "--source", b.source(i, clip))
 	}
 	watch := watchGPU()
 	run, err := benchRig(ctx, args)

@@ -12,7 +12,8 @@ import (
 )
 
 func (r CamerasResult) print(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "\n%s %s at %g frames/s, %s, %d cores, driver %s, MPS %v, inference %s, %s, %s, commit %s\n\n", r.Size, r.Format, r.FPS,
+	_, _ = fmt.Fprintf(out, "\n%s %s at %g frames/s, %s, %s, %d cores, driver %s, MPS %v, inference %s, %s, %s, commit %s\n\n", r.Size, r.Format, r.FPS,
+		map[bool]string{true: "in step", false: "not in step"}[r.InStep],
 		r.Machine.CPU, r.Machine.Cores, r.Machine.Driver, r.MPS, r.Backend, r.Infer, r.Precision, r.Commit)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "rig\tcameras\tframes/s\tdropped\tcapture→tracks ms p50\tp95\tp99\tGPU %\tPCIe up MB/frame\tdown\tCPUs\ttransports\tbackends")

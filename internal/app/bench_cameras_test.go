@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -73,6 +74,28 @@ func TestRigsOfTheBenchmark(t *testing.T) {
 			t.Errorf("%s: %q, want %q", mode, got, want)
 		}
 		mustConfigure(t, append(got, "--source", "a.mkv")...)
+	}
+}
+
+// Cameras that nobody synchronises take their frames all over a frame's time, however many there are.
+func TestPhasesOfTheBenchmark(t *testing.T) {
+	phase := func(b BenchCamerasCmd, i int) (phase float64) {
+		b.Size, b.Format, b.Frames = "64x48", "NV12", 9
+		if _, err := fmt.Sscanf(b.source(i, "clip"), fmt.Sprintf("memory:size=64x48,format=NV12,frames=9,start=%d,phase=%%f:clip", i*7%9), &phase); err != nil {
+			t.Fatal(err)
+		}
+		return phase
+	}
+	const cameras, parts = 64, 8
+	var in [parts]int
+	for i := range cameras {
+		in[int(parts*phase(BenchCamerasCmd{}, i))]++
+		if got := phase(BenchCamerasCmd{InStep: true}, i); got != 0 {
+			t.Errorf("camera %d in step: phase %v", i, got)
+		}
+	}
+	if least, most := slices.Min(in[:]), slices.Max(in[:]); least < 7 || most > 9 {
+		t.Errorf("cameras in each eighth of a frame's time: %v", in)
 	}
 }
 

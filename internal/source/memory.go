@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,13 +15,14 @@ import (
 	"facetrack/internal/clock"
 )
 
-// memorySpec is "memory:size=1920x1080,format=NV12,frames=300,start=7:PATH".
+// memorySpec is "memory:size=1920x1080,format=NV12,frames=300,start=7,phase=0.5:PATH".
 type memorySpec struct {
 	path          string
 	width, height int // 0: the material's
 	format        string
-	frames        int // at most so many are kept
-	start         int // first frame, so that cameras with the same film differ
+	frames        int     // at most so many are kept
+	start         int     // first frame, so that cameras with the same film differ
+	phase         float64 // see Info.Phase: cameras that nobody synchronises do not all have a frame at the same instant
 }
 
 // memoryBytes bounds what one film may take.
@@ -57,8 +59,10 @@ func parseMemory(spec string) (memorySpec, error) {
 			err = synthInt(value, 1, 1<<20, &m.frames)
 		case "start":
 			err = synthInt(value, 0, 1<<20, &m.start)
+		case "phase":
+			err = phase(value, &m.phase)
 		default:
-			return m, fmt.Errorf("%w: %s: unknown key %q; the keys are format, frames, size, start", ErrSpec, spec, key)
+			return m, fmt.Errorf("%w: %s: unknown key %q; the keys are format, frames, phase, size, start", ErrSpec, spec, key)
 		}
 		if err != nil {
 			return m, fmt.Errorf("%w: %s: %s=%s: %w", ErrSpec, spec, key, value, err)
@@ -66,6 +70,21 @@ func parseMemory(spec string) (memorySpec, error) {
 	}
 	m.width, m.height, m.format = p.Width, p.Height, p.Format
 	return m, nil
+}
+
+func phase(text string, to *float64) (err error) {
+	*to, err = strconv.ParseFloat(text, 64)
+	if err != nil || !(*to >= 0 && *to <= 1) {
+		return errors.New("a number from 0 to 1 is expected")
+	}
+	return nil
+}
+
+// shared is what sources with the same film have in common.
+func (m *memorySpec) shared() memorySpec {
+	s := *m
+	s.start, s.phase = 0, 0
+	return s
 }
 
 // film is decoded material. Sources of the same material share it: it is there once, however many cameras play it.
@@ -85,7 +104,7 @@ var films = struct {
 
 // takeFilm returns the film of a specification, which the first who asks decodes. It wants to be given back.
 func takeFilm(ctx context.Context, m memorySpec, opts Options) (*film, error) {
-	m.start = 0 // it is a source's own
+	m = m.shared()
 	films.Lock()
 	f := films.open[m]
 	if f == nil {
@@ -113,7 +132,7 @@ func takeFilm(ctx context.Context, m memorySpec, opts Options) (*film, error) {
 }
 
 func (f *film) give(m memorySpec) {
-	m.start = 0
+	m = m.shared()
 	films.Lock()
 	defer films.Unlock()
 	if f.users--; f.users == 0 && films.open[m] == f {
@@ -237,7 +256,7 @@ func openMemory(ctx context.Context, spec string, opts Options) (Source, error) 
 		return nil, err
 	}
 	info := f.info
-	info.Name = spec
+	info.Name, info.Phase = spec, m.phase
 	return &memory{spec: m, film: f, info: info}, nil
 }
 

@@ -140,6 +140,8 @@ func TestMemoryWrongSpecifications(t *testing.T) {
 		"memory:format=RGB:" + drawn:     {"format=RGB", "NV12"},
 		"memory:frames=0:" + drawn:       {"frames=0"},
 		"memory:faces=2:" + drawn:        {`"faces"`, "start"},
+		"memory:phase=1.5:" + drawn:      {"phase=1.5", "0 to 1"},
+		"memory:phase=NaN:" + drawn:      {"phase=NaN", "0 to 1"},
 		"memory::rtsp://camera/stream":   {"recording"},
 		"memory::synthetic:faces=banana": {"banana"},
 	} {

@@ -33,8 +33,8 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 // maxLag is how far a Pacer lets the schedule run ahead of the frames before it moves the schedule.
 const maxLag = int64(time.Second)
 
-// Pacer plays a source in real time: frame i is due at start + i/fps, reckoned from the start, so that
-// rounding never adds up. Grab returns the due instant as the capture instant.
+// Pacer plays a source in real time: frame i is due at start + i/fps, reckoned from the start, which is the first Grab and the
+// source's phase, so that rounding never adds up. Grab returns the due instant as the capture instant.
 //
 // A frame that is late is delivered at once with the instant it was due, so that its lateness shows as
 // latency. When frames are more than a second late the schedule moves: the frame is due now, and Slipped
@@ -76,7 +76,7 @@ func (p *Pacer) Grab(ctx context.Context) (int64, error) {
 	}
 	now := p.clock.Now()
 	if p.count == 0 {
-		p.start = now
+		p.start = now + int64(p.Source.Info().Phase*1e9/p.fps)
 	}
 	due := p.start + int64(float64(p.count)*1e9/p.fps)
 	if late := now - due; late > maxLag {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -46,6 +47,28 @@ func TestPacerNeverDrifts(t *testing.T) {
 	}
 	if clk.now != at || p.Slipped() != 0 {
 		t.Errorf("clock %d, due %d, slipped %v", clk.now, at, p.Slipped())
+	}
+}
+
+// Cameras that begin at once with different phases take their frames in turn, in every pass of a loop.
+func TestPhasesSpreadCameras(t *testing.T) {
+	for _, phase := range []float64{0, 0.25, 1} {
+		open := func(ctx context.Context) (Source, error) {
+			return Open(ctx, fmt.Sprintf("memory:frames=3,phase=%g:%s", phase, drawn), Options{})
+		}
+		loop, err := NewLoop(t.Context(), open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Pace(loop, 10, &fakeClock{now: 7e9})
+		for i := range int64(8) {
+			if at, want := grab(t, p), 7e9+i*100e6+int64(phase*100e6); at != want {
+				t.Errorf("phase %g: frame %d is due at %d, want %d", phase, i, at, want)
+			}
+		}
+		if err := loop.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
