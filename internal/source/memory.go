@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/image/draw"
+	"golang.org/x/sync/errgroup"
 
 	"facetrack/internal/clock"
 )
@@ -155,18 +157,28 @@ func (f *film) decode(ctx context.Context, m memorySpec, opts Options) error {
 	if f.info.Format != BGR && (f.info.Width%2 != 0 || f.info.Height%2 != 0) {
 		return fmt.Errorf("%w: %s of %s: a %s frame has even sides; name one with size=", ErrSpec, from.geometry(), m.path, f.info.Format)
 	}
-	scaler := newScaler(from, f.info)
+	var scaling errgroup.Group // takes longer than decoding
+	scaling.SetLimit(runtime.GOMAXPROCS(0))
+	scalers := sync.Pool{New: func() any { return newScaler(from, f.info) }}
 	for len(f.frames) < m.frames && len(f.frames)*f.info.FrameBytes() < memoryBytes {
-		if _, err := src.Grab(ctx); errors.Is(err, io.EOF) {
+		if _, err = src.Grab(ctx); err != nil {
 			break
-		} else if err != nil {
-			return err
 		}
-		frame, err := scaler.frame(src)
-		if err != nil {
-			return err
+		raw, frame := make([]byte, from.FrameBytes()), make([]byte, f.info.FrameBytes())
+		if err = src.Retrieve(raw); err != nil {
+			break
 		}
 		f.frames = append(f.frames, frame)
+		scaling.Go(func() error {
+			s := scalers.Get().(*scaler) //nolint:forcetypeassert // see above
+			defer scalers.Put(s)
+			s.scale(frame, raw)
+			return nil
+		})
+	}
+	_ = scaling.Wait() // none fails
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
 	if f.info.Frames = len(f.frames); len(f.frames) == 0 {
 		return fmt.Errorf("%w: %s has no frames", ErrCorrupt, m.path)
@@ -177,7 +189,6 @@ func (f *film) decode(ctx context.Context, m memorySpec, opts Options) error {
 // scaler brings frames to another size and format; the picture fills the frame and is cut at its longer sides.
 type scaler struct {
 	from, to Info
-	raw      []byte
 	bgr      []byte
 	picture  *image.RGBA
 	scaled   *image.RGBA
@@ -185,27 +196,23 @@ type scaler struct {
 
 func newScaler(from, to Info) *scaler {
 	return &scaler{
-		from: from, to: to, raw: make([]byte, from.FrameBytes()), bgr: make([]byte, 3*to.Width*to.Height),
+		from: from, to: to, bgr: make([]byte, 3*to.Width*to.Height),
 		picture: image.NewRGBA(image.Rect(0, 0, from.Width, from.Height)), scaled: image.NewRGBA(image.Rect(0, 0, to.Width, to.Height)),
 	}
 }
 
-func (s *scaler) frame(src Source) ([]byte, error) {
-	if err := src.Retrieve(s.raw); err != nil {
-		return nil, err
-	}
-	out := make([]byte, s.to.FrameBytes())
+// scale makes a frame of what the source has given.
+func (s *scaler) scale(frame, raw []byte) {
 	if s.from.SameGeometry(s.to) {
-		copy(out, s.raw)
-		return out, nil
+		copy(frame, raw)
+		return
 	}
-	toRGBA(s.picture.Pix, s.raw, s.from)
+	toRGBA(s.picture.Pix, raw, s.from)
 	draw.BiLinear.Scale(s.scaled, s.scaled.Rect, s.picture, s.cut(), draw.Src, nil)
 	for i, o := 0, 0; o < len(s.bgr); i, o = i+4, o+3 {
 		s.bgr[o], s.bgr[o+1], s.bgr[o+2] = s.scaled.Pix[i+2], s.scaled.Pix[i+1], s.scaled.Pix[i]
 	}
-	convertRect(out, s.bgr, s.to.Format, s.to.Width, s.to.Height, 0, 0, s.to.Width, s.to.Height)
-	return out, nil
+	convertRect(frame, s.bgr, s.to.Format, s.to.Width, s.to.Height, 0, 0, s.to.Width, s.to.Height)
 }
 
 // cut is the largest centred part of the picture that has the frame's shape.
