@@ -32,12 +32,13 @@ func (i Infer) validate() error {
 	)
 }
 
-// BatchWait is how long a frame waits on the GPU for those of other cameras.
-func (i Infer) BatchWait() time.Duration {
+// BatchWait is how long a frame waits on the GPU for those of other cameras, and whether only while the stage has another batch at work.
+func (i Infer) BatchWait() (wait time.Duration, eager bool) {
+	wait = map[string]time.Duration{"balanced": 2 * time.Millisecond, "throughput": 8 * time.Millisecond}[i.Mode]
 	if i.BatchWaitMS > 0 {
-		return time.Duration(i.BatchWaitMS * float64(time.Millisecond))
+		wait = time.Duration(i.BatchWaitMS * float64(time.Millisecond))
 	}
-	return map[string]time.Duration{"balanced": 2 * time.Millisecond, "throughput": 8 * time.Millisecond}[i.Mode]
+	return wait, i.Mode == "balanced"
 }
 
 // WorkerCount is how many frames each inference stage works on at once without a GPU.

@@ -26,13 +26,22 @@ func TestInferRefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestBatchWait(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"mode: latency": 0, "mode: balanced": 2 * time.Millisecond, "mode: throughput": 8 * time.Millisecond, "threads: 1": 2 * time.Millisecond,
-		"{mode: latency, batch_wait_ms: 0.5}": 500 * time.Microsecond, "{mode: throughput, batch_wait_ms: 20}": 20 * time.Millisecond,
+	type waiting struct {
+		wait  time.Duration
+		eager bool
+	}
+	for text, want := range map[string]waiting{
+		"mode: latency": {}, "mode: balanced": {2 * time.Millisecond, true}, "mode: throughput": {8 * time.Millisecond, false},
+		"threads: 1":                            {2 * time.Millisecond, true},
+		"{mode: latency, batch_wait_ms: 0.5}":   {500 * time.Microsecond, false},
+		"{mode: throughput, batch_wait_ms: 20}": {20 * time.Millisecond, false},
 	} {
 		cfg, err := Parse("f.yaml", []byte("infer:\n  "+text+"\n"))
-		if err != nil || cfg.Infer.BatchWait() != want {
-			t.Errorf("%s: %v, %v; want %v", text, cfg.Infer.BatchWait(), err, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wait, eager := cfg.Infer.BatchWait(); wait != want.wait || eager != want.eager {
+			t.Errorf("%s: %v, %v; want %+v", text, wait, eager, want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type Recorder struct {
 }
 
 type camera struct {
+	mu            sync.Mutex // its own: whoever asks for statistics holds up no frame of the others
 	frames, faces uint64
 	dropped       map[string]uint64
 	link          func() Link
@@ -77,12 +78,14 @@ func New(stage string) *Recorder {
 
 func (r *Recorder) with(name string, f func(*camera)) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	c := r.cameras[name]
 	if c == nil {
 		c = &camera{dropped: map[string]uint64{}, work: latency.New(), age: latency.New()}
 		r.cameras[name] = c
 	}
+	r.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	f(c)
 }
 
@@ -127,31 +130,38 @@ func (r *Recorder) SetRing(name string, f func() any) { r.with(name, func(c *cam
 // Snapshot returns the numbers so far.
 func (r *Recorder) Snapshot() Stats {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
 		Because: r.because, Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
-	if r.slow != nil {
-		s.Slow = r.slow()
+	slow, cameras := r.slow, maps.Clone(r.cameras)
+	r.mu.Unlock()
+	if slow != nil {
+		s.Slow = slow()
 	}
-	for name, c := range r.cameras {
+	for name, c := range cameras {
 		s.Cameras[name] = c.stats()
 	}
 	return s
 }
 
 func (c *camera) stats() CameraStats {
-	s := CameraStats{
-		State: c.state, Frames: c.frames, Faces: c.faces, Dropped: maps.Clone(c.dropped),
-		WorkMS: c.work.Percentiles(), AgeMS: c.age.Percentiles(),
+	s, link, ring := c.counts()
+	if link != nil {
+		l := link()
+		s.Link = &l
 	}
-	if c.link != nil {
-		link := c.link()
-		s.Link = &link
-	}
-	if c.ring != nil {
-		s.Ring = c.ring()
+	if ring != nil {
+		s.Ring = ring()
 	}
 	return s
+}
+
+func (c *camera) counts() (s CameraStats, link func() Link, ring func() any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CameraStats{
+		State: c.state, Frames: c.frames, Faces: c.faces, Dropped: maps.Clone(c.dropped),
+		WorkMS: c.work.Percentiles(), AgeMS: c.age.Percentiles(),
+	}, c.link, c.ring
 }

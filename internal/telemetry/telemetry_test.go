@@ -247,3 +247,36 @@ func TestServiceNeedsAConnection(t *testing.T) {
 		t.Error("a subject with a blank")
 	}
 }
+
+// Whoever asks for statistics holds up no frame, however long the answers take.
+func TestStatisticsHoldNobodyUp(t *testing.T) {
+	r := busy()
+	asked, answer, done := make(chan struct{}), make(chan struct{}), make(chan Stats)
+	r.SetRing("cam0", func() any {
+		close(asked)
+		<-answer
+		return nil
+	})
+	go func() { done <- r.Snapshot() }()
+	<-asked
+	before := uint64(100)
+	r.Frame("cam0", 1, time.Millisecond, time.Millisecond)
+	r.Frame("cam2", 1, time.Millisecond, time.Millisecond)
+	close(answer)
+	if got := (<-done).Cameras["cam0"].Frames; got != before {
+		t.Errorf("%d frames, %d when the statistics were asked for", got, before)
+	}
+}
+
+// BenchmarkSnapshot is what a process pays each time somebody asks a rig of 128 cameras for its statistics.
+func BenchmarkSnapshot(b *testing.B) {
+	r := New("landmarks")
+	for camera := range 128 {
+		for i := range 3000 {
+			r.Frame(strconv.Itoa(camera), 1, time.Duration(1000+i)*time.Microsecond, time.Duration(3000+11*i)*time.Microsecond)
+		}
+	}
+	for b.Loop() {
+		r.Snapshot()
+	}
+}

@@ -13,19 +13,22 @@ type BatchOptions struct {
 	Limit int                      // of a camera's waiting items; the oldest makes room for a new one
 	Most  int                      // items of a batch
 	Wait  time.Duration            // how long an item waits for those of other cameras; 0: it does not
+	Eager bool                     // nor does it while no batch is worked on
 	First func(camera string) bool // cameras that go first when more wait than a batch takes; nil: none
 }
 
 // Batches collects the items of several cameras for workers that handle many at once. A batch has at most one item of a
 // camera, and the camera's next one waits until that batch is done: what comes of one frame is needed for the next.
 //
-// A batch is due when it is full, when every camera that is awake has an item in it, or when an item has waited long enough.
+// A batch is due when it is full, when every camera that is awake has an item in it, or when an item has waited long enough; with
+// Eager also when no other batch is worked on.
 type Batches[T any] struct {
 	opts   BatchOptions
 	hurry  func(T) bool  // see Hurry
 	asleep time.Duration // how long a camera is silent until nobody waits for it any more
 
 	mu      sync.Mutex
+	working int // batches that were taken and are not done
 	lines   map[string]*line[T]
 	changed chan struct{} // closed and made anew whenever a batch may have become due
 }
@@ -57,11 +60,11 @@ func NewBatches[T any](opts BatchOptions) *Batches[T] {
 // Hurry names items that wait for no others, because working on many of them at once is of no use. It is called before the first Push.
 func (b *Batches[T]) Hurry(which func(T) bool) { b.hurry = which }
 
-// Shape changes how many items a batch has at most, and how long they wait for those of other cameras.
-func (b *Batches[T]) Shape(most int, wait time.Duration) {
+// Shape changes how many items a batch has at most, and how they wait for those of other cameras, as in BatchOptions.
+func (b *Batches[T]) Shape(most int, wait time.Duration, eager bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.opts.Most, b.opts.Wait = max(1, most), wait
+	b.opts.Most, b.opts.Wait, b.opts.Eager = max(1, most), wait, eager
 	b.wake()
 }
 
@@ -128,6 +131,7 @@ func (b *Batch[T]) Done() {
 	for _, l := range b.lines {
 		l.busy = false
 	}
+	b.from.working--
 	b.from.wake()
 }
 
@@ -141,7 +145,7 @@ func (b *Batches[T]) take(now time.Time) (batch *Batch[T], changed <-chan struct
 	}
 	oldest := slices.MinFunc(ready, byAge[T])
 	due = b.opts.Wait - now.Sub(oldest.items[0].since)
-	if len(ready) < min(awake, b.opts.Most) && due > 0 {
+	if len(ready) < min(awake, b.opts.Most) && due > 0 && !(b.opts.Eager && b.working == 0) {
 		if ready = b.hurried(ready); len(ready) == 0 {
 			return nil, b.changed, due
 		}
@@ -174,6 +178,7 @@ func (b *Batches[T]) batch(ready []*line[T]) *Batch[T] {
 		batch.Items = append(batch.Items, l.items[0].item)
 		l.items, l.busy = l.items[1:], true
 	}
+	b.working++
 	return batch
 }
 

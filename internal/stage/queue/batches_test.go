@@ -130,14 +130,45 @@ func TestShapeChangesWhatComes(t *testing.T) {
 	push(t, b, "b", 2)
 	expect(t, b, 1).Done()
 	push(t, b, "c", 3)
-	b.Shape(8, 0)
+	b.Shape(8, 0, false)
 	expect(t, b, 2, 3).Done()
-	b.Shape(8, time.Hour)
+	b.Shape(8, time.Hour, false)
 	b.asleep = time.Hour
 	push(t, b, "a", 4)
 	got := next(t, b)
-	b.Shape(0, 0) // one that waits sees it
+	b.Shape(0, 0, false) // one that waits sees it
 	if items := <-got; !reflect.DeepEqual(items, []int{4}) {
+		t.Errorf("batch %v", items)
+	}
+}
+
+// With Eager nobody waits while no batch is worked on; behind one, items do.
+func TestEagerBatches(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8, Wait: time.Hour, Eager: true})
+	b.asleep = time.Hour
+	push(t, b, "a", 1, 11)
+	push(t, b, "b", 2, 12)
+	push(t, b, "c", 3)
+	push(t, b, "d", 4)
+	expect(t, b, 1, 2, 3, 4).Done() // all are awake now, and c has d to wait for
+	first := expect(t, b, 11, 12)
+	push(t, b, "c", 13)
+	got := next(t, b)
+	select {
+	case items := <-got:
+		t.Fatalf("%v waits for nobody", items)
+	case <-time.After(20 * time.Millisecond):
+	}
+	apart := first.Split(func(int) bool { return true }) // nothing is left of it
+	first.Done()
+	apart[0].Done()
+	select {
+	case items := <-got:
+		t.Fatalf("%v waits for nobody although a part of the batch is worked on", items)
+	case <-time.After(20 * time.Millisecond):
+	}
+	apart[1].Done()
+	if items := <-got; !reflect.DeepEqual(items, []int{13}) {
 		t.Errorf("batch %v", items)
 	}
 }

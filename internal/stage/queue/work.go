@@ -21,8 +21,8 @@ func (b *Batches[T]) Each(ctx context.Context, apart func(T) bool, handle func([
 		}
 		if len(batch.Items) > 0 {
 			handle(batch.Items)
-			batch.Done()
 		}
+		batch.Done()
 	}
 }
 
@@ -45,5 +45,8 @@ func (b *Batch[T]) Split(which func(T) bool) (out []*Batch[T]) {
 		rest.Items, rest.lines = append(rest.Items, item), append(rest.lines, b.lines[i])
 	}
 	b.Items, b.lines = rest.Items, rest.lines
+	b.from.mu.Lock()
+	defer b.from.mu.Unlock()
+	b.from.working += len(out)
 	return out
 }

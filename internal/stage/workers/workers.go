@@ -28,8 +28,8 @@ type Crew[W Worker] struct {
 	// GPU and CPU make the workers; those that were made are returned also with an error.
 	GPU func(*Health) ([]W, error)
 	CPU func() ([]W, error)
-	// Shape is told how many frames a worker takes at once, and how long they wait for that.
-	Shape func(most int, wait time.Duration)
+	// Shape is told how many frames a worker takes at once, how long they wait for that, and whether only while another is at work.
+	Shape func(most int, wait time.Duration, eager bool)
 
 	workers []W
 	health  *Health // nil on the CPU
@@ -77,7 +77,8 @@ func (c *Crew[W]) openGPU() (err error) {
 		return errors.Join(err, c.Close())
 	}
 	c.health = health
-	c.Shape(c.Env.Config.Infer.MaxBatch, c.Env.Config.Infer.BatchWait())
+	wait, eager := c.Env.Config.Infer.BatchWait()
+	c.Shape(c.Env.Config.Infer.MaxBatch, wait, eager)
 	return nil
 }
 
@@ -87,7 +88,7 @@ func (c *Crew[W]) openCPU(why string) (err error) {
 		return stage.Permanent(errors.Join(err, c.Close()))
 	}
 	c.health = nil
-	c.Shape(1, 0)
+	c.Shape(1, 0, false)
 	c.Env.Telemetry.Backend(c.workers[0].Backend(), why)
 	if why != "" {
 		c.Env.Log.Log(context.Background(), c.gravity(), "networks run on the CPU", "backend", c.workers[0].Backend(), "reason", why)

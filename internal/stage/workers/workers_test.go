@@ -45,7 +45,7 @@ func newCrew(backend string, opens ...error) *crew {
 	c := &crew{cfg: &env.Config}
 	c.Crew = &Crew[worker]{
 		Env:   env,
-		Shape: func(most int, wait time.Duration) { c.most, c.wait = most, wait },
+		Shape: func(most int, wait time.Duration, _ bool) { c.most, c.wait = most, wait },
 		GPU: func(h *Health) ([]worker, error) {
 			c.open++
 			made := []worker{{"cuda", h, &c.closed}}
