@@ -145,7 +145,7 @@ func (b *Batches[T]) take(now time.Time) (batch *Batch[T], changed <-chan struct
 	}
 	oldest := slices.MinFunc(ready, byAge[T])
 	due = b.opts.Wait - now.Sub(oldest.items[0].since)
-	if len(ready) < min(awake, b.opts.Most) && due > 0 && !(b.opts.Eager && b.working == 0) {
+	if len(ready) < min(awake, b.opts.Most) && due > 0 && (!b.opts.Eager || b.working > 0) {
 		if ready = b.hurried(ready); len(ready) == 0 {
 			return nil, b.changed, due
 		}
