@@ -59,6 +59,24 @@ func BenchmarkDecode(b *testing.B) {
 			}
 		}
 	})
+	tracks, err := testTracks(rand.New(rand.NewPCG(1, 1)), 1).AppendJSON(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, read := range map[string]func() error{
+		"tracks":      func() error { _, err := ipc.DecodeTracks(tracks); return err },
+		"tracks-peek": func() error { _, _, err := ipc.PeekTracks(tracks); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(tracks)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	b.Run("encoding-json", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		b.ReportAllocs()

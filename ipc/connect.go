@@ -29,7 +29,8 @@ const (
 // it is disconnected fails at once, so that the caller can count what was not sent.
 type Conn struct {
 	*nats.Conn
-	slow atomic.Uint64
+	slow   atomic.Uint64
+	warned atomic.Int64 // when it was said last that a subscription is too slow, UnixNano
 }
 
 // SlowConsumers counts how often a subscription of this connection fell so far behind that messages were lost.
@@ -81,9 +82,18 @@ func (c *Conn) report(log *slog.Logger, sub *nats.Subscription, err error) {
 		subject = sub.Subject
 	}
 	if errors.Is(err, nats.ErrSlowConsumer) {
-		c.slow.Add(1)
+		c.tooSlow(log, subject, time.Now())
+		return
 	}
 	log.Warn("connection error", "subject", subject, "error", err)
+}
+
+// tooSlow counts, and warns at most once a second: who is too slow is so hundreds of times.
+func (c *Conn) tooSlow(log *slog.Logger, subject string, now time.Time) {
+	times, last := c.slow.Add(1), c.warned.Load()
+	if now.UnixNano()-last >= int64(time.Second) && c.warned.CompareAndSwap(last, now.UnixNano()) {
+		log.Warn("this process reads too slowly: messages were lost", "subject", subject, "times", times)
+	}
 }
 
 func connectError(url string, err error) error {

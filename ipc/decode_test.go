@@ -3,6 +3,7 @@ package ipc_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,37 @@ func TestPeekFrame(t *testing.T) {
 	for _, bad := range []string{`{}`, `{"camera":"c"`, "{" + strings.Replace(identity, "BGR", "bgr", 1) + `,"faces":[]}`} {
 		if f, err := ipc.PeekFrame([]byte(bad)); err == nil {
 			t.Errorf("%s was accepted as %+v", bad, f)
+		}
+	}
+}
+
+func TestPeekTracks(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	want := testTracks(r, 3)
+	want.Faces[0].ID, want.Faces[1].ID, want.Faces[2].ID, want.Lost = 7, 2, 30, []int{4}
+	data, err := want.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ids, err := ipc.PeekTracks(data)
+	if err != nil || f != want.Frame || !slices.Equal(ids, []int{7, 2, 30}) {
+		t.Errorf("%v: %+v, %v", err, f, ids)
+	}
+	for text, want := range map[string][]int{
+		"{" + identity + `,"topology":"t","faces":[]}`:                                                                   nil,
+		`{"faces":[{"points":[[1,2,"]"]],"pose":{"x":["}"]},"id":3},{"id":4}],"x":[{}],` + identity + `,"topology":"t"}`: {3, 4},
+		"{" + identity + `,"faces":[{"id":5,"points":[what is passed over is not read]}],"lost":and so on`:               {5},
+	} {
+		if f, ids, err := ipc.PeekTracks([]byte(text)); err != nil || f.Format != "BGR" || !slices.Equal(ids, want) {
+			t.Errorf("%s: %v, %+v, %v", text, err, f, ids)
+		}
+	}
+	for _, bad := range []string{
+		"{" + identity + "}", "{" + identity + `,"faces":[{"box":[1]}]}`, "{" + identity + `,"faces":[{"id":1,"points":[1,[2]`,
+		"{" + identity + `,"faces":[{"id":1,"points":["x]}]`, "{" + identity + `,"faces":[{"id":-1}]}`, `{"faces":[{"id":1}]}`, "{" + identity + `,"faces":{}}`,
+	} {
+		if f, ids, err := ipc.PeekTracks([]byte(bad)); err == nil {
+			t.Errorf("%s was accepted as %+v, %v", bad, f, ids)
 		}
 	}
 }

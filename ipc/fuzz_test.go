@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"facetrack/ipc"
@@ -105,6 +106,33 @@ func FuzzPeekFrame(f *testing.F) {
 		full.Ack, full.MediaNS = peeked.Ack, peeked.MediaNS
 		if !reflect.DeepEqual(peeked, full.Frame) {
 			t.Fatalf("peeked %+v, decoded %+v", peeked, full.Frame)
+		}
+	})
+}
+
+// FuzzPeekTracks checks that what a full reading accepts is peeked at alike.
+func FuzzPeekTracks(f *testing.F) {
+	m := testTracks(rand.New(rand.NewPCG(1, 1)), 2)
+	m.Faces[0].Points, m.Faces[0].Raw.Points, m.Faces[1].Points, m.Faces[1].Raw = m.Faces[0].Points[:2], nil, nil, nil
+	data, err := m.AppendJSON(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"faces":[{"pose":null,"id":3}],` + identity + `,"topology":"t"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		peeked, ids, peekErr := ipc.PeekTracks(data)
+		full, err := ipc.DecodeTracks(data)
+		if err != nil {
+			return
+		}
+		want := make([]int, len(full.Faces))
+		for i := range full.Faces {
+			want[i] = full.Faces[i].ID
+		}
+		full.Ack, full.MediaNS = peeked.Ack, peeked.MediaNS // see FuzzPeekFrame
+		if peekErr != nil || !reflect.DeepEqual(peeked, full.Frame) || !slices.Equal(ids, want) {
+			t.Fatalf("%v: peeked %+v, %v; decoded %+v, %v", peekErr, peeked, ids, full.Frame, want)
 		}
 	})
 }

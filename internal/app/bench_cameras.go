@@ -98,58 +98,61 @@ func (b *BenchCamerasCmd) Run(ctx context.Context) error {
 		InStep: b.InStep, Backend: b.Backend, Infer: b.Infer, Precision: b.Precision,
 	}
 	for _, mode := range b.Mode {
-		run, err := b.mode(ctx, mode)
-		if err != nil {
+		result.Modes = append(result.Modes, CamerasRun{Mode: mode})
+		save := func() error { return result.save(b.Out) } // whatever ends the search, what was measured is kept
+		if err := b.mode(ctx, &result.Modes[len(result.Modes)-1], save); err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
-		result.Modes = append(result.Modes, run)
 	}
 	result.print(os.Stdout)
-	if b.Out == "" {
+	return nil
+}
+
+func (r CamerasResult) save(file string) error {
+	if file == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(result, "", " ")
+	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(b.Out, append(data, '\n'), 0o600)
+	return os.WriteFile(file, append(data, '\n'), 0o600)
 }
 
-// mode searches for the number of cameras and lets it hold; one that does not is lowered until it does.
-func (b *BenchCamerasCmd) mode(ctx context.Context, mode string) (CamerasRun, error) {
-	run := CamerasRun{Mode: mode}
+// mode searches for the number of cameras and lets it hold; one that does not is lowered until it does. After each run it saves.
+func (b *BenchCamerasCmd) mode(ctx context.Context, run *CamerasRun, save func() error) error {
 	step := func(n int, d time.Duration) (bool, error) {
-		s, err := b.step(ctx, mode, n, d)
+		s, err := b.step(ctx, run.Mode, n, d)
 		if err != nil {
 			return false, fmt.Errorf("%d cameras: %w", n, err)
 		}
 		s.OK = s.Captured > 0 && s.Captured == s.Tracked && s.P99 <= float64(b.Limit.Microseconds())/1000
-		fmt.Fprintf(os.Stderr, "bench: %s, %d cameras, %.0f s: %.1f frames/s, %d dropped, p99 %.1f ms\n", mode, n, s.Seconds, s.FPS, s.Captured-s.Tracked, s.P99)
+		fmt.Fprintf(os.Stderr, "bench: %s, %d cameras, %.0f s: %.1f frames/s, %d dropped, p99 %.1f ms\n", run.Mode, n, s.Seconds, s.FPS, s.Captured-s.Tracked, s.P99)
 		run.Final = s
 		run.Search = append(run.Search, s)
-		return s.OK, nil
+		return s.OK, save()
 	}
 	n := b.Cameras
 	if n == 0 {
 		var err error
 		if n, err = largest(b.From, b.Most, func(n int) (bool, error) { return step(n, b.Trial) }); err != nil {
-			return run, err
+			return err
 		}
 	}
 	for ; n > 0; n -= max(1, n/16) {
 		ok, err := step(n, b.Hold)
 		if err != nil {
-			return run, err
+			return err
 		}
 		if ok {
 			run.Held = n
-			break
+			return save()
 		}
 		if b.Cameras > 0 {
 			break
 		}
 	}
-	return run, nil
+	return nil
 }
 
 // largest finds the largest number up to most that holds, to a sixteenth: from the first one on doubled until one does not, then halved

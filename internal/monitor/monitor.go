@@ -109,12 +109,15 @@ func (m *Monitor) receive(msg *nats.Msg) {
 }
 
 func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
-	t, err := ipc.DecodeTracks(data)
+	f, ids, err := ipc.PeekTracks(data)
+	if err == nil && m.record != nil { // what is kept is whole
+		_, err = ipc.DecodeTracks(data)
+	}
 	if err != nil {
 		m.log.Warn("tracks message ignored", "error", err)
 		return
 	}
-	if !m.Ledger.Reached(camera, t.Seq, ledger.Done, now) {
+	if !m.Ledger.Reached(camera, f.Seq, ledger.Done, now) {
 		return // heard before
 	}
 	if m.record != nil {
@@ -122,12 +125,8 @@ func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
 			m.failed.Do(func() { m.log.Error("the run goes on without recording", "error", err) })
 		}
 	}
-	ids := make([]int, len(t.Faces))
-	for i, f := range t.Faces {
-		ids[i] = f.ID
-	}
 	m.Ledger.Faces(camera, ids)
-	m.Ledger.Latency(camera, time.Duration(t.Stamps.Tracks-t.CaptureNS), stageTimes(&t.Frame))
+	m.Ledger.Latency(camera, time.Duration(f.Stamps.Tracks-f.CaptureNS), stageTimes(&f))
 }
 
 // stageTimes splits the way of a frame: from the message before a stage's to its own.

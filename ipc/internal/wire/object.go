@@ -105,6 +105,46 @@ func (c *Cursor) skip(depth int) {
 	}
 }
 
+// Pass passes over one value and looks at no more of it than it takes to find its end: what is in arrays and objects is not checked.
+func (c *Cursor) Pass() {
+	if b := c.next(); b != '[' && b != '{' {
+		c.Skip()
+		return
+	}
+	for depth := 0; c.err == nil; {
+		c.pos += inside(c.data[c.pos:])
+		if c.pos == len(c.data) {
+			break
+		}
+		switch c.data[c.pos] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				c.pos++
+				return
+			}
+		default:
+			c.token()
+			continue
+		}
+		c.pos++
+	}
+	c.unexpected(ErrSyntax, "the end of an array or object")
+}
+
+// inside is how many bytes come before the next bracket or string.
+func inside(data []byte) int {
+	for i, b := range data {
+		if structural[b] {
+			return i
+		}
+	}
+	return len(data)
+}
+
+var structural = [256]bool{'[': true, '{': true, ']': true, '}': true, '"': true}
+
 // key reads the name of a field and the colon. The bytes are valid until the message is changed.
 func (c *Cursor) key() []byte {
 	name := c.text()
