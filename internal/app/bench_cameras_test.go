@@ -109,6 +109,10 @@ func TestBytesPerFrame(t *testing.T) {
 	if up, down := u.perFrame(300, 10); up != 3 || down != 0.03 {
 		t.Errorf("counted: %v up, %v down", up, down)
 	}
+	u.UpMB, u.DownMB = 200, 9 // a rest of 300
+	if up, down := u.perFrame(300, 10); up != 2 || down != 0.1 {
+		t.Errorf("counters began anew: %v up, %v down", up, down)
+	}
 	uses := []GPUUse{{Samples: 1, before: nvml.Traffic{RX: 5e6, TX: 1e6}, after: nvml.Traffic{RX: 7e6, TX: 4e6}}}
 	if got := busiest(uses); got.UpMB != 2 || got.DownMB != 3 {
 		t.Errorf("%+v", got)

@@ -20,10 +20,11 @@ type GPUUse struct {
 	before, after nvml.Traffic
 }
 
-// perFrame is what went over PCIe, in MB a frame, of so many in so much time.
+// perFrame is what went over PCIe, in MB a frame, of so many in so much time. A GPU that counts its bytes is believed, unless the rates
+// say that its counters, of 32 bits with some drivers, have begun anew meanwhile.
 func (u *GPUUse) perFrame(frames uint64, seconds float64) (up, down float64) {
 	n := float64(max(1, frames))
-	if u.UpMB > 0 {
+	if u.UpMB > u.UpMBps*seconds/2 {
 		return u.UpMB / n, u.DownMB / n
 	}
 	return u.UpMBps * seconds / n, u.DownMBps * seconds / n
