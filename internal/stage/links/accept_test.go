@@ -6,13 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"facetrack/internal/config"
 	"facetrack/internal/stage/stagetest"
 )
+
+// withoutGPU leaves the driver to the tests on a GPU, which load it once.
+func withoutGPU(c *config.Config) { c.CUDA.GPU = "off" }
 
 // Who accepts invitations is attached before the first frame, to each ring of a camera.
 func TestAcceptAttachesBeforeFrames(t *testing.T) {
 	r := newRig(t)
-	set := r.newSet("shm")
+	set := r.setWith(withoutGPU)
 	if err := set.Accept(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +47,7 @@ func TestAcceptAttachesBeforeFrames(t *testing.T) {
 // An invitation to a ring that is gone is answered, with the reason.
 func TestAcceptAnswersAlways(t *testing.T) {
 	r := newRig(t)
-	set := r.newSet()
+	set := r.setWith(withoutGPU)
 	link, err := set.link(r.publish().Camera)
 	if err != nil {
 		t.Fatal(err)
