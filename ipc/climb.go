@@ -18,17 +18,17 @@ import (
 // askAgain is how long a frame of an unknown ring is refused without asking capture for that ring again.
 const askAgain = 100 * time.Millisecond
 
-// current returns the attachment when it is to the ring, or when any ring will do.
+// current returns the attachment to the ring, nil when there is none; any will do for an empty one.
 func (l *Link) current(ring string) (*attachment, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, errLinkClosed
 	}
-	if l.now != nil && (ring == "" || l.now.ring == ring) {
+	if l.now != nil && ring == "" {
 		return l.now, nil
 	}
-	return nil, nil
+	return l.to(ring), nil
 }
 
 // attached returns an attachment to the ring, made now if need be; an empty ring is whichever capture has.

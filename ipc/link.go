@@ -44,6 +44,7 @@ type Link struct {
 
 	mu       sync.Mutex
 	now      *attachment // nil before the first attach and after a break
+	old      *attachment // to the ring before, whose last frames may still come; nil once a frame of the next one was leased
 	pools    map[pool]*downloads
 	status   LinkStatus
 	broken   map[Transport]string // why rungs failed on the ring with brokenAt's nonce
@@ -83,6 +84,7 @@ func (l *Link) Lease(ctx context.Context, f Frame) (Lease, error) {
 		}
 		lease, err := a.lease(ctx, f.Ticket())
 		if err == nil {
+			l.arrived(a)
 			return lease, nil
 		}
 		if !l.abandon(a, err) || again {
@@ -118,6 +120,9 @@ func (l *Link) abandon(a *attachment, err error) bool {
 	if mine {
 		l.now = nil
 		l.status.detach("the link broke: " + err.Error())
+	}
+	if l.old == a {
+		l.old = nil
 	}
 	l.mu.Unlock()
 	if mine {
@@ -171,13 +176,15 @@ func (l *Link) isClosed() bool {
 // more. It is idempotent.
 func (l *Link) Close() error {
 	l.mu.Lock()
-	a := l.now
+	ends := []*attachment{l.now, l.old}
 	pools := l.pools
-	l.now, l.pools, l.closed = nil, nil, true
+	l.now, l.old, l.pools, l.closed = nil, nil, nil, true
 	l.status.detach("closed")
 	l.mu.Unlock()
-	if a != nil {
-		a.retire()
+	for _, a := range ends {
+		if a != nil {
+			a.retire()
+		}
 	}
 	var errs []error
 	for _, p := range pools {

@@ -45,13 +45,14 @@ type Reach struct {
 func (l *Link) Reaches(ring string) (Reach, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now == nil || l.now.ring != ring {
+	a := l.to(ring)
+	if a == nil {
 		return Reach{}, false
 	}
-	return Reach{Transport: l.now.transport, GPU: l.now.gpu, FrameBytes: l.now.frameBytes}, true
+	return Reach{Transport: a.transport, GPU: a.gpu, FrameBytes: a.frameBytes}, true
 }
 
-// adopt makes a the attachment of the link and retires the one before.
+// adopt makes a the attachment of the link. The one before stays for the last frames of its ring, if it is to another.
 func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	l.mu.Lock()
 	if l.closed {
@@ -60,6 +61,7 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 		return errLinkClosed
 	}
 	before := l.now
+	older := l.keep(before, a)
 	l.now = a
 	s := &l.status
 	if !s.Since.IsZero() {
@@ -72,8 +74,8 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 	}
 	reason := s.Reason
 	l.mu.Unlock()
-	if before != nil {
-		before.retire()
+	if older != nil {
+		older.retire()
 	}
 	l.log.Info("attached", "ring", a.ring, "transport", a.transport, "reason", reason)
 	return nil

@@ -33,9 +33,10 @@ type camera struct {
 	noGPU   string                 // why; "" before the first ring
 	running atomic.Pointer[string] // what telemetry says as long as frames come
 
-	settled chan struct{} // closed when the readers of the latest ring are attached, or are not waited for any more
-	limits  limits
-	leaving []*farewell // of rings before this one
+	settled  chan struct{} // closed when the readers of the latest ring are attached, or are not waited for any more
+	uninvite func()        // does not wait for them any more
+	limits   limits
+	leaving  []*farewell // of rings before this one
 
 	nextSeq  uint64 // where a ring that follows a closed one goes on
 	reached  int64  // the source position of the ring before
@@ -47,7 +48,7 @@ type camera struct {
 
 // openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it.
 func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera) (*camera, error) {
-	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, limits: usual}
+	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, limits: usual, uninvite: func() {}}
 	running := "running"
 	c.running.Store(&running)
 	if source.IsLive(cfg.Source) {
@@ -132,6 +133,7 @@ func permanentSource(err error) error {
 
 // Close gives the ring and the source back.
 func (c *camera) Close() error {
+	c.uninvite()
 	var err error
 	if c.server != nil { // nobody copies any more
 		err = c.server.Close()
@@ -176,9 +178,11 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 			return "", err
 		}
 	}
-	select {
-	case <-c.settled:
-	case <-ctx.Done():
+	if !c.info.Live {
+		select {
+		case <-c.settled:
+		case <-ctx.Done():
+		}
 	}
 	parent := ctx
 	if c.cfg.Duration > 0 {
@@ -194,6 +198,8 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 		switch {
 		case ctx.Err() != nil:
 			return stopReason(parent), nil
+		case err == nil && c.info.Live && c.readersAwaited():
+			// A live camera goes on while its readers attach: frames that nobody takes would come late, with wrong stamps.
 		case err == nil:
 			if err := c.frame(ctx, at); err != nil {
 				return "", err
@@ -210,6 +216,16 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 		default:
 			return "", err
 		}
+	}
+}
+
+// readersAwaited tells that no frame was captured yet, and that it is too early for the first.
+func (c *camera) readersAwaited() bool {
+	select {
+	case <-c.settled:
+		return false
+	default:
+		return !c.any
 	}
 }
 

@@ -85,6 +85,9 @@ func (r *rig) readToTheEnd(replace func(*rig, *camera, *stepped) error, allowed 
 	if err := replace(r, c, src); err != nil {
 		r.T.Fatal(err)
 	}
+	if err := link.Attach(r.T.Context(), c.ring.ID()); err != nil { // as stages are invited to, while frames of the old ring wait in them
+		r.T.Fatal(err)
+	}
 	frame()
 	if all[3].Ring == all[2].Ring {
 		r.T.Fatal("the ring was not replaced")

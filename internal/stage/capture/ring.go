@@ -53,12 +53,15 @@ func (c *camera) openRing() error {
 
 // invite has the stages that read pixels attach to the ring, beside what this process does meanwhile.
 func (c *camera) invite() {
+	c.uninvite()
 	server, ring, settled := c.server, c.ring.ID(), make(chan struct{})
-	c.settled = settled
+	ctx, cancel := context.WithTimeout(context.Background(), c.limits.guests)
+	c.settled, c.uninvite = settled, func() {
+		cancel()
+		<-settled
+	}
 	go func() {
 		defer close(settled)
-		ctx, cancel := context.WithTimeout(context.Background(), c.limits.guests)
-		defer cancel()
 		if absent, err := server.Invite(ctx, ring, stage.Readers); err != nil {
 			c.env.Log.Debug("frames come before all stages are attached", "camera", c.cfg.Name, "absent", absent, "error", err)
 		}
