@@ -47,6 +47,6 @@ func (h *Histogram) Percentiles() Percentiles {
 		return Percentiles{}
 	}
 	at := h.h.ValueAtPercentiles([]float64{50, 95, 99})
-	ms := func(us int64) float64 { return float64(us) / 1000 }
-	return Percentiles{Mean: ms(h.sum) / float64(n), P50: ms(at[50]), P95: ms(at[95]), P99: ms(at[99]), Max: ms(h.max)}
+	ms := func(us int64) float64 { return float64(min(us, h.max)) / 1000 } // percentiles are the ends of their buckets
+	return Percentiles{Mean: float64(h.sum) / float64(n) / 1000, P50: ms(at[50]), P95: ms(at[95]), P99: ms(at[99]), Max: ms(h.max)}
 }

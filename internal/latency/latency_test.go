@@ -24,3 +24,11 @@ func TestPercentiles(t *testing.T) {
 		}
 	}
 }
+
+func TestPercentilesAreWithinTheMost(t *testing.T) {
+	h := New()
+	h.Record(33100 * time.Microsecond)
+	if got := h.Percentiles(); got != (Percentiles{33.1, 33.1, 33.1, 33.1, 33.1}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -22,11 +22,11 @@ var ErrBusGone = errors.New("the NATS server is gone: what happened after it lef
 // patience is how long a frame may be without news before it is written off.
 const patience = 3 * time.Second
 
-// pending bounds what waits here while this process is busy: a minute of a busy rig.
-const (
-	pendingMessages = 1 << 16
-	pendingBytes    = 1 << 30
-)
+// pending bounds what waits here while this process is busy: seconds of a busy rig.
+const pending = 1 << 15
+
+// kinds are what a monitor hears. It does not listen to everything: who asks capture for a ring would take it for capture.
+var kinds = []ipc.Kind{ipc.KindFrame, ipc.KindDetections, ipc.KindLandmarks, ipc.KindTracks, ipc.KindDrops, ipc.KindEnd}
 
 // Monitor is one listener. Its numbers are in Ledger.
 type Monitor struct {
@@ -35,45 +35,84 @@ type Monitor struct {
 	record *recorder.File // or nil
 	log    *slog.Logger
 	nc     *nats.Conn
-	sub    *nats.Subscription
+	subs   []*nats.Subscription
+	heard  chan *nats.Msg // of all kinds, in order
+	stop   chan struct{}  // nothing is heard any more
+	read   chan struct{}  // and all that was heard is in the books
+	left   sync.Once
 	failed sync.Once
 }
 
-// Start listens to everything of a rig. record may be nil; it stays the caller's.
+// Start listens to a rig. record may be nil; it stays the caller's.
 func Start(nc *nats.Conn, rig string, record *recorder.File, log *slog.Logger) (*Monitor, error) {
-	m := &Monitor{Ledger: ledger.New(patience), record: record, log: log, nc: nc}
-	sub, err := nc.Subscribe(ipc.Everything(rig), m.receive)
-	if err != nil {
-		return nil, fmt.Errorf("listen to rig %s: %w", rig, err)
+	m := &Monitor{
+		Ledger: ledger.New(patience), record: record, log: log, nc: nc,
+		heard: make(chan *nats.Msg, pending), stop: make(chan struct{}), read: make(chan struct{}),
 	}
-	m.sub = sub
-	if err := sub.SetPendingLimits(pendingMessages, pendingBytes); err != nil {
-		return nil, fmt.Errorf("listen to rig %s: %w", rig, err)
+	go m.listen()
+	for _, kind := range kinds {
+		sub, err := nc.ChanSubscribe(ipc.AllCameras(rig, kind), m.heard)
+		if err != nil {
+			m.leave()
+			return nil, fmt.Errorf("listen to rig %s: %w", rig, err)
+		}
+		m.subs = append(m.subs, sub)
 	}
 	return m, nc.Flush()
 }
 
-// Close stops listening, after what has arrived is in the ledger and the recording.
-func (m *Monitor) Close() error {
-	if !m.nc.IsConnected() {
-		_ = m.sub.Unsubscribe() // nothing comes any more
-		return ErrBusGone
-	}
-	closed := make(chan struct{})
-	m.sub.SetClosedHandler(func(string) { close(closed) })
-	if err := m.sub.Drain(); err != nil {
-		if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) {
-			return nil
+func (m *Monitor) listen() {
+	defer close(m.read)
+	for {
+		select {
+		case msg := <-m.heard:
+			m.receive(msg)
+		case <-m.stop:
+			for {
+				select {
+				case msg := <-m.heard:
+					m.receive(msg)
+				default:
+					return
+				}
+			}
 		}
-		return err
-	}
-	select {
-	case <-closed:
-		return nil
-	case <-time.After(5 * time.Second):
-		return errors.New("the last messages of the rig were not read in time")
 	}
 }
+
+func (m *Monitor) leave() {
+	m.left.Do(func() {
+		for _, sub := range m.subs {
+			_ = sub.Unsubscribe() // fails on a connection on which nothing comes any more
+		}
+		close(m.stop)
+	})
+}
+
+// Close stops listening, after what has arrived is in the ledger and the recording.
+func (m *Monitor) Close() error {
+	connected := m.nc.IsConnected()
+	var err error
+	if connected {
+		err = m.nc.FlushTimeout(closing) // what was sent before is here
+	}
+	m.leave()
+	select {
+	case <-m.read:
+	case <-time.After(closing):
+		return errors.New("the last messages of the rig were not read in time")
+	}
+	switch {
+	case !connected:
+		return ErrBusGone
+	case errors.Is(err, nats.ErrConnectionClosed):
+		return nil
+	}
+	return err
+}
+
+// closing is how long the last messages may take.
+const closing = 5 * time.Second
 
 var progress = map[ipc.Kind]int{ipc.KindFrame: 1, ipc.KindDetections: 2, ipc.KindLandmarks: 3, ipc.KindTracks: ledger.Done}
 

@@ -40,10 +40,10 @@ func Run(ctx context.Context, env *stage.Env) error {
 		return err
 	}
 	env.Log.Info("detector ready", "model", cfg.Detect.Model, "backend", crew.Backend())
-	if err := d.subscribe(); err != nil {
+	if err := d.links.Accept(ctx); err != nil {
 		return err
 	}
-	if err := d.links.Accept(ctx); err != nil {
+	if err := d.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()

@@ -39,10 +39,10 @@ func Run(ctx context.Context, env *stage.Env) error {
 		return err
 	}
 	env.Log.Info("landmarks ready", "model", cfg.Landmarks.Model, "backend", crew.Backend())
-	if err := l.subscribe(); err != nil {
+	if err := l.links.Accept(ctx); err != nil {
 		return err
 	}
-	if err := l.links.Accept(ctx); err != nil {
+	if err := l.subscribe(); err != nil {
 		return err
 	}
 	env.Ready()

@@ -44,6 +44,22 @@ func TestAcceptAttachesBeforeFrames(t *testing.T) {
 	}
 }
 
+// A stage that is started again attaches to the cameras that run before it takes their frames.
+func TestAcceptAttachesToCamerasThatRun(t *testing.T) {
+	r := newRig(t)
+	set := r.setWith(func(c *config.Config) {
+		withoutGPU(c)
+		c.Cameras = []config.Camera{{Name: stagetest.Camera}, {Name: "away"}} // the second has no capture, which is known at once
+	})
+	f := r.publish()
+	if err := set.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !set.Prompt(&f) {
+		t.Error("not attached to the camera that runs")
+	}
+}
+
 // An invitation to a ring that is gone is answered, with the reason.
 func TestAcceptAnswersAlways(t *testing.T) {
 	r := newRig(t)

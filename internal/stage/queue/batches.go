@@ -28,7 +28,7 @@ type Batches[T any] struct {
 	asleep time.Duration // how long a camera is silent until nobody waits for it any more
 
 	mu      sync.Mutex
-	working int // batches that were taken and are not done
+	working int // batches that were taken and are not done, but for those that nobody waits behind
 	lines   map[string]*line[T]
 	changed chan struct{} // closed and made anew whenever a batch may have become due
 }
@@ -119,9 +119,10 @@ func (b *Batches[T]) next(ctx context.Context, take func(now time.Time) (*Batch[
 
 // Batch is what a worker handles at once.
 type Batch[T any] struct {
-	Items []T
-	from  *Batches[T]
-	lines []*line[T]
+	Items  []T
+	from   *Batches[T]
+	lines  []*line[T]
+	beside bool // others do not wait while it is worked on
 }
 
 // Done lets the next items of the batch's cameras go.
@@ -131,7 +132,9 @@ func (b *Batch[T]) Done() {
 	for _, l := range b.lines {
 		l.busy = false
 	}
-	b.from.working--
+	if !b.beside {
+		b.from.working--
+	}
 	b.from.wake()
 }
 
@@ -150,6 +153,7 @@ func (b *Batches[T]) take(now time.Time) (batch *Batch[T], changed <-chan struct
 			return nil, b.changed, due
 		}
 	}
+	b.working++
 	return b.batch(ready), nil, 0
 }
 
@@ -161,7 +165,9 @@ func (b *Batches[T]) takeHurried(now time.Time) (batch *Batch[T], changed <-chan
 	if ready = b.hurried(ready); len(ready) == 0 {
 		return nil, b.changed, 0
 	}
-	return b.batch(ready), nil, 0
+	batch = b.batch(ready)
+	batch.beside = true
+	return batch, nil, 0
 }
 
 func (b *Batches[T]) hurried(ready []*line[T]) []*line[T] {
@@ -178,7 +184,6 @@ func (b *Batches[T]) batch(ready []*line[T]) *Batch[T] {
 		batch.Items = append(batch.Items, l.items[0].item)
 		l.items, l.busy = l.items[1:], true
 	}
-	b.working++
 	return batch
 }
 

@@ -159,18 +159,25 @@ func TestEagerBatches(t *testing.T) {
 		t.Fatalf("%v waits for nobody", items)
 	case <-time.After(20 * time.Millisecond):
 	}
-	apart := first.Split(func(int) bool { return true }) // nothing is left of it
+	first.Split(func(int) bool { return true }) // nothing is left of it but what nobody waits behind
 	first.Done()
-	apart[0].Done()
-	select {
-	case items := <-got:
-		t.Fatalf("%v waits for nobody although a part of the batch is worked on", items)
-	case <-time.After(20 * time.Millisecond):
-	}
-	apart[1].Done()
 	if items := <-got; !reflect.DeepEqual(items, []int{13}) {
 		t.Errorf("batch %v", items)
 	}
+}
+
+// Nor does anybody wait behind items that wait for nobody.
+func TestEagerBesideHurriedItems(t *testing.T) {
+	b := NewBatches[int](BatchOptions{Limit: 4, Most: 8, Wait: time.Hour, Eager: true})
+	b.asleep = time.Hour
+	b.Hurry(func(item int) bool { return item == 2 })
+	push(t, b, "a", 1)
+	push(t, b, "b", 2)
+	push(t, b, "c", 3)
+	if hurried := b.NextHurried(t.Context()); !reflect.DeepEqual(hurried.Items, []int{2}) {
+		t.Fatalf("hurried %v", hurried.Items)
+	}
+	expect(t, b, 1, 3)
 }
 
 // What is taken out of a batch is done by itself.

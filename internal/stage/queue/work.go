@@ -34,19 +34,16 @@ func (b *Batches[T]) EachHurried(ctx context.Context, handle func([]T)) {
 	}
 }
 
-// Split takes the items that which tells out of the batch, each into a batch of its own.
+// Split takes the items that which tells out of the batch, each into a batch of its own, which nobody waits behind.
 func (b *Batch[T]) Split(which func(T) bool) (out []*Batch[T]) {
 	rest := &Batch[T]{}
 	for i, item := range b.Items {
 		if which(item) {
-			out = append(out, &Batch[T]{Items: []T{item}, from: b.from, lines: b.lines[i : i+1]})
+			out = append(out, &Batch[T]{Items: []T{item}, from: b.from, lines: b.lines[i : i+1], beside: true})
 			continue
 		}
 		rest.Items, rest.lines = append(rest.Items, item), append(rest.lines, b.lines[i])
 	}
 	b.Items, b.lines = rest.Items, rest.lines
-	b.from.mu.Lock()
-	defer b.from.mu.Unlock()
-	b.from.working += len(out)
 	return out
 }

@@ -85,6 +85,7 @@ func (t *tracker) message(ctx context.Context, worker int, m message) {
 	l, err := ipc.DecodeLandmarks(m.data)
 	if err != nil {
 		t.ignore(err)
+		t.env.Drop(m.frame, links.ReasonBadFrame)
 		return
 	}
 	t.frame(ctx, worker, l)

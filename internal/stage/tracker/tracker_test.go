@@ -8,6 +8,7 @@ import (
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/testmodels"
@@ -97,6 +98,25 @@ func TestTracksOfAFace(t *testing.T) {
 	}
 	if c := r.env.Telemetry.Snapshot().Cameras["cam"]; c.Frames != 8 || c.Faces != 4 {
 		t.Errorf("telemetry %+v", c)
+	}
+}
+
+// A frame whose message cannot be read is accounted for.
+func TestUnreadableLandmarks(t *testing.T) {
+	r := newRig(t)
+	drops := stagetest.Hear(r.Bus, ipc.KindDrops, ipc.DecodeDrop)
+	r.start()
+	f := frame("cam", 3)
+	data, err := f.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = append(data[:len(data)-1], `,"topology":"t","faces":[{"points":"none"}]}`...)
+	if err := r.NC.Publish(ipc.Subject(stagetest.Rig, "cam", ipc.KindLandmarks), data); err != nil {
+		t.Fatal(err)
+	}
+	if d := stagetest.Next(t, drops); d.Camera != "cam" || d.Reason != links.ReasonBadFrame || !reflect.DeepEqual(d.Seqs, []uint64{3}) {
+		t.Errorf("%+v", d)
 	}
 }
 
