@@ -263,7 +263,7 @@ func openMemory(ctx context.Context, spec string, opts Options) (Source, error) 
 		return nil, err
 	}
 	info := f.info
-	info.Name, info.Phase = spec, m.phase
+	info.Name, info.InStep, info.Phase = spec, true, m.phase
 	return &memory{spec: m, film: f, info: info}, nil
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"facetrack/internal/clock"
@@ -33,8 +34,8 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 // maxLag is how far a Pacer lets the schedule run ahead of the frames before it moves the schedule.
 const maxLag = int64(time.Second)
 
-// Pacer plays a source in real time: frame i is due at start + i/fps, reckoned from the start, which is the first Grab and the
-// source's phase, so that rounding never adds up. Grab returns the due instant as the capture instant.
+// Pacer plays a source in real time: frame i is due at start + i/fps, reckoned from the start, which is the first Grab or, for a
+// source in step, soon after it, so that rounding never adds up. Grab returns the due instant as the capture instant.
 //
 // A frame that is late is delivered at once with the instant it was due, so that its lateness shows as
 // latency. When frames are more than a second late the schedule moves: the frame is due now, and Slipped
@@ -76,7 +77,7 @@ func (p *Pacer) Grab(ctx context.Context) (int64, error) {
 	}
 	now := p.clock.Now()
 	if p.count == 0 {
-		p.start = now + int64(p.Source.Info().Phase*1e9/p.fps)
+		p.start = p.first(now)
 	}
 	due := p.start + int64(float64(p.count)*1e9/p.fps)
 	if late := now - due; late > maxLag {
@@ -90,4 +91,14 @@ func (p *Pacer) Grab(ctx context.Context) (int64, error) {
 		}
 	}
 	return due, nil
+}
+
+// first is when the first frame is due: now or, in step with others, when the clock is a whole number of frames and the phase.
+func (p *Pacer) first(now int64) int64 {
+	info := p.Source.Info()
+	if !info.InStep {
+		return now
+	}
+	period := 1e9 / p.fps
+	return int64((math.Ceil(float64(now)/period-info.Phase) + info.Phase) * period)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"testing"
 	"time"
 )
@@ -50,24 +51,34 @@ func TestPacerNeverDrifts(t *testing.T) {
 	}
 }
 
-// Cameras that begin at once with different phases take their frames in turn, in every pass of a loop.
+// Cameras in memory take their frames in step, whenever each of them begins, or in turn, by their phases.
 func TestPhasesSpreadCameras(t *testing.T) {
-	for _, phase := range []float64{0, 0.25, 1} {
-		open := func(ctx context.Context) (Source, error) {
-			return Open(ctx, fmt.Sprintf("memory:frames=3,phase=%g:%s", phase, drawn), Options{})
-		}
-		loop, err := NewLoop(t.Context(), open)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := Pace(loop, 10, &fakeClock{now: 7e9})
-		for i := range int64(8) {
-			if at, want := grab(t, p), 7e9+i*100e6+int64(phase*100e6); at != want {
-				t.Errorf("phase %g: frame %d is due at %d, want %d", phase, i, at, want)
+	const period = int64(100e6)
+	for _, begin := range []int64{7e9, 7e9 + 1, 7e9 + 99e6} {
+		for _, phase := range []float64{0, 0.25, 1} {
+			open := func(ctx context.Context) (Source, error) {
+				return Open(ctx, fmt.Sprintf("memory:frames=3,phase=%g:%s", phase, drawn), Options{})
 			}
-		}
-		if err := loop.Close(); err != nil {
-			t.Error(err)
+			loop, err := NewLoop(t.Context(), open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, first := Pace(loop, 10, &fakeClock{now: begin}), int64(0)
+			for i := range int64(8) {
+				at := grab(t, p)
+				if off := float64(at%period)/float64(period) - phase; math.Abs(off-math.Round(off)) > 1e-6 {
+					t.Errorf("begin %d, phase %g: frame %d is due at %d", begin, phase, i, at)
+				}
+				if i == 0 {
+					first = at
+				}
+				if at != first+i*period || first < begin || first > begin+period {
+					t.Errorf("begin %d, phase %g: frame %d is due at %d, the first at %d", begin, phase, i, at, first)
+				}
+			}
+			if err := loop.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

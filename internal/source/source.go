@@ -21,7 +21,8 @@ type Info struct {
 	FPS           float64 // nominal frames per second, 0 when unknown
 	Frames        int     // number of frames, -1 when unknown or endless; a container's own estimate for video files
 	Live          bool    // frames come at the camera's pace and are lost when nobody grabs them
-	Phase         float64 // 0 to 1: how much of a frame's time a Pacer begins late
+	InStep        bool    // a Pacer plays it in step with all others of its rate on this machine
+	Phase         float64 // 0 to 1: how much of a frame's time it is behind them
 	Seekable      bool    // Skip moves through the material, so that a position can be resumed
 	Name          string  // for people: the specification without passwords
 }
