@@ -85,4 +85,7 @@ func (r *rig) time(b *testing.B, macs int, launch func() error) {
 	each := float64(time.Since(begin).Nanoseconds()) / float64(b.N*inGraph)
 	b.ReportMetric(each/1e3, "µs/launch")
 	b.ReportMetric(float64(macs)/each, "GMAC/s")
+	if b.N > 1 {
+		b.Logf(`RESULT {"benchmark":%q,"us":%.3f,"runs":%d}`, b.Name(), each/1e3, b.N*inGraph)
+	}
 }
