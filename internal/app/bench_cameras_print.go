@@ -16,7 +16,7 @@ func (r CamerasResult) print(out io.Writer) {
 		map[bool]string{true: "in step", false: "not in step"}[r.InStep],
 		r.Machine.CPU, r.Machine.Cores, r.Machine.Driver, r.MPS, r.Backend, r.Infer, r.Precision, r.Commit)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "rig\tcameras\tframes/s\tdropped\tcapture→tracks ms p50\tp95\tp99\tGPU %\tPCIe up MB/frame\tdown\tCPUs\ttransports\tbackends")
+	_, _ = fmt.Fprintln(w, "rig\tcameras\tframes/s\tdropped\tcapture→tracks ms p50\tp95\tp99\tGPU %\tPCIe up MB/frame\tdown\tCPUs\ttransports\tbackends\twhy no more")
 	for _, m := range r.Modes {
 		f := m.Final
 		gpu, up, down := "-", "-", "-"
@@ -31,8 +31,8 @@ func (r CamerasResult) print(out io.Writer) {
 		for _, stage := range slices.Sorted(maps.Keys(f.Backends)) {
 			backends = append(backends, stage+" "+f.Backends[stage])
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%.2f\t%s\t%s\n", m.Mode, m.Held, f.FPS, f.Captured-f.Tracked, f.P50, f.P95, f.P99,
-			gpu, up, down, f.CPUs, strings.Join(transports, " "), strings.Join(backends, ", "))
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%.2f\t%s\t%s\t%s\n", m.Mode, m.Held, f.FPS, f.Captured-f.Tracked, f.P50, f.P95, f.P99,
+			gpu, up, down, f.CPUs, strings.Join(transports, " "), strings.Join(backends, ", "), m.whyNoMore())
 	}
 	_ = w.Flush()
 	r.printStages(out)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"facetrack/internal/ledger"
-	"facetrack/internal/nvml"
 	"facetrack/internal/telemetry"
 )
 
@@ -45,13 +44,16 @@ func TestStepAddsUpCameras(t *testing.T) {
 		}
 	}
 	var run BenchRun
-	run.Summary.DurationS = 10
 	run.Summary.LatencyMS.CaptureToTracks.P99 = 12
 	run.Summary.Cameras = map[string]CameraSummary{
 		"cam0": camera(300, 298, 298, map[string]uint64{"detect:queue-full": 2}, "cuda-ipc"),
 		"cam1": camera(300, 299, 598, map[string]uint64{"detect:queue-full": 1}, "shm"),
 	}
-	s := stepOf(2, run, nil)
+	run.Summary.DurationS = 15 // the rig started and ended
+	s := stepOf(2, 10*time.Second, run, &GPUUse{UpMBps: 60})
+	if s.HoldS != 10 || s.Seconds != 15 || s.UpMB != 1 {
+		t.Errorf("%v s of %v, %v MB a frame", s.HoldS, s.Seconds, s.UpMB)
+	}
 	if s.Captured != 600 || s.Tracked != 597 || s.FPS != 60 || s.P99 != 12 || s.Dropped["detect:queue-full"] != 3 || s.Faces < 1.49 || s.Faces > 1.51 {
 		t.Errorf("%+v", s)
 	}
@@ -96,39 +98,5 @@ func TestPhasesOfTheBenchmark(t *testing.T) {
 	}
 	if least, most := slices.Min(in[:]), slices.Max(in[:]); least < 7 || most > 9 {
 		t.Errorf("cameras in each eighth of a frame's time: %v", in)
-	}
-}
-
-// A GPU that counts its bytes is believed, not the rate of some moments.
-func TestBytesPerFrame(t *testing.T) {
-	u := GPUUse{UpMBps: 60, DownMBps: 3}
-	if up, down := u.perFrame(300, 10); up != 2 || down != 0.1 {
-		t.Errorf("%v up, %v down", up, down)
-	}
-	u.UpMB, u.DownMB = 900, 9
-	if up, down := u.perFrame(300, 10); up != 3 || down != 0.03 {
-		t.Errorf("counted: %v up, %v down", up, down)
-	}
-	u.UpMB, u.DownMB = 200, 9 // a rest of 300
-	if up, down := u.perFrame(300, 10); up != 2 || down != 0.1 {
-		t.Errorf("counters began anew: %v up, %v down", up, down)
-	}
-	uses := []GPUUse{{Samples: 1, before: nvml.Traffic{RX: 5e6, TX: 1e6}, after: nvml.Traffic{RX: 7e6, TX: 4e6}}}
-	if got := busiest(uses); got.UpMB != 2 || got.DownMB != 3 {
-		t.Errorf("%+v", got)
-	}
-	uses = []GPUUse{{Samples: 1, before: nvml.Traffic{RX: 5e6}, after: nvml.Traffic{RX: 1}}}
-	if got := busiest(uses); got.UpMB != 0 {
-		t.Errorf("after the counter began anew: %+v", got)
-	}
-}
-
-func TestBusiestGPU(t *testing.T) {
-	if got := busiest([]GPUUse{{}, {}}); got != nil {
-		t.Errorf("%+v without a sample", got)
-	}
-	got := busiest([]GPUUse{{UUID: "a", Percent: 30, UpMBps: 8, Samples: 2}, {UUID: "b", Percent: 90, UpMBps: 20, DownMBps: 10, Samples: 2}, {}})
-	if got == nil || got.UUID != "b" || got.Percent != 45 || got.UpMBps != 10 || got.DownMBps != 5 {
-		t.Errorf("%+v", got)
 	}
 }

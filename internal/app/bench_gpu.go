@@ -20,14 +20,18 @@ type GPUUse struct {
 	before, after nvml.Traffic
 }
 
-// perFrame is what went over PCIe, in MB a frame, of so many in so much time. A GPU that counts its bytes is believed, unless the rates
-// say that its counters, of 32 bits with some drivers, have begun anew meanwhile.
+// perFrame is what went over PCIe, in MB a frame, of so many that came in so much time.
 func (u *GPUUse) perFrame(frames uint64, seconds float64) (up, down float64) {
 	n := float64(max(1, frames))
-	if u.UpMB > u.UpMBps*seconds/2 {
-		return u.UpMB / n, u.DownMB / n
+	return bytesOf(u.UpMB, u.UpMBps*seconds) / n, bytesOf(u.DownMB, u.DownMBps*seconds) / n
+}
+
+// bytesOf believes what a GPU has counted, unless the rates say that its counter, of 32 bits with some drivers, has begun anew meanwhile.
+func bytesOf(counted, sampled float64) float64 {
+	if counted > sampled/2 {
+		return counted
 	}
-	return u.UpMBps * seconds / n, u.DownMBps * seconds / n
+	return sampled
 }
 
 // gpuWatch samples the GPUs until it is told to end.
@@ -106,12 +110,18 @@ func busiest(uses []GPUUse) *GPUUse {
 		}
 		n := float64(u.Samples)
 		u.Percent, u.UpMBps, u.DownMBps = u.Percent/n, u.UpMBps/n, u.DownMBps/n
-		if u.after.RX >= u.before.RX && u.after.TX >= u.before.TX { // else a counter began anew
-			u.UpMB, u.DownMB = float64(u.after.RX-u.before.RX)/1e6, float64(u.after.TX-u.before.TX)/1e6
-		}
+		u.UpMB, u.DownMB = counted(u.before.RX, u.after.RX), counted(u.before.TX, u.after.TX)
 		if most == nil || u.Percent > most.Percent {
 			most = u
 		}
 	}
 	return most
+}
+
+// counted is in MB; 0 when the counter began anew.
+func counted(before, after uint64) float64 {
+	if after < before {
+		return 0
+	}
+	return float64(after-before) / 1e6
 }

@@ -41,6 +41,9 @@ type InferResult struct {
 
 // Run is `facetrack bench infer`.
 func (b *BenchInferCmd) Run(ctx context.Context) error {
+	if err := claimOut("--json", b.JSON); err != nil {
+		return err
+	}
 	o, err := b.options()
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ func (b *BenchIPCCmd) Run(ctx context.Context) error {
 	if b.Second {
 		return ipcbench.Serve(os.Stdin, os.Stdout)
 	}
+	if err := claimOut("--json", b.JSON); err != nil {
+		return err
+	}
 	o, err := b.options()
 	if err != nil {
 		return err
