@@ -3,7 +3,7 @@
 # gpu-check.sh [part…]   parts: probe unit nets media sanitize wear infer cameras torn kill soak e2e doctor bench mps; without any, all of them
 # OUT (./gpu-out) gets gpu-check.log, results.jsonl, summary.txt and what bench writes; TIMEOUT replaces each part's time in seconds.
 # FACETRACK_TORN_FRAMES, FACETRACK_TORN_SECONDS, FACETRACK_SOAK_KILLS, FACETRACK_SOAK_RIGS and their siblings set the scale; SANITIZE, SANITIZE_SECONDS,
-# INFER_FLAGS, CAMERAS_MODES and CAMERAS_FLAGS what those parts do; MPS_CAMERAS=1 has mps measure cameras too.
+# INFER_FLAGS and CAMERAS_FLAGS add flags to what those parts run; CAMERAS_THREADS=1 measures cameras by threads too, MPS_CAMERAS=1 with mps.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 repo=$PWD
@@ -95,17 +95,23 @@ nets() {
 # Every frame of the public recordings through the GPU and through plain Go.
 media() { with_assets && test_program media.test test/gpu/media -test.run '^TestDrawn$|^TestMedia$'; }
 wear() { test_program media.test test/gpu/media -test.run '^TestSoakVision$'; }
-infer() { with_assets && OUT=$out/infer.json FACETRACK_BIN=$dir/facetrack scripts/bench-infer.sh ${INFER_FLAGS:-}; }
-# One mode after the other, so that what is done stays when time is over.
-cameras() {
-	local bad=0 mode
+infer() {
 	with_assets
-	for mode in ${CAMERAS_MODES:-processes threads host-copy}; do
-		# shellcheck disable=SC2086 # flags
-		"$dir/facetrack" bench cameras "$beside/clip" --mode "$mode" --backend cuda --from 64 --trial 5s --hold 60s ${CAMERAS_FLAGS:-} \
-			--out "$out/cameras-$mode${mps_on:+-mps}.json" || bad=1
-	done
+	# shellcheck disable=SC2086 # flags
+	OUT=$out/infer.json FACETRACK_BIN=$dir/facetrack scripts/bench-infer.sh ${INFER_FLAGS:-} && python3 scripts/bench/check_infer.py "$out/infer.json"
+}
+cameras() {
+	local bad=0
+	with_assets
+	cameras_of processes,host-copy "" || bad=1
+	[ "${CAMERAS_THREADS:-}" != 1 ] || cameras_of threads -threads || bad=1
 	return $bad
+}
+# cameras_of MODES SUFFIX measures them in one run, so that they can be compared.
+cameras_of() {
+	# shellcheck disable=SC2086 # flags
+	"$dir/facetrack" bench cameras "$beside/clip" --mode "$1" --backend cuda --from 64 --trial 10s --hold 60s --at-least 64 --ratio 4 ${CAMERAS_FLAGS:-} \
+		--out "$out/cameras$2${mps_on:+-mps}.json"
 }
 
 # The kernels under NVIDIA's compute-sanitizer: accesses beyond their memory, and threads of a block that read what others are writing.
@@ -209,11 +215,14 @@ part() {
 	local status=$? result=ok
 	[ "$name" = mps ] && end_mps
 	[ $status -eq 0 ] || { result="FAILED ($status)" && failed=1; }
-	tail -n "+$((from + 1))" "$log" | sed -n 's/.*RESULT //p' >>"$out/results.jsonl"
+	tail -n "+$((from + 1))" "$log" | results >>"$out/results.jsonl"
 	rows+=("$(printf '%-7s %-12s %5ss  %s' "$name" "$result" $((SECONDS - begin)) "$(numbers "$from")")")
 	echo "${rows[-1]}"
-	[ $status -eq 0 ] || tail -n "+$((from + 1))" "$log" | grep -E '^\s*(--- FAIL|panic|FAIL)|_test.go:' | grep -v RESULT | head -20
+	[ $status -eq 0 ] || tail -n "+$((from + 1))" "$log" | grep -E '^\s*(--- FAIL|panic|FAIL)|_test.go:|^facetrack: ' | grep -v RESULT | head -20
 }
+
+# results are the lines of a log that are, each with what was checked, and when.
+results() { sed -n "s/.*RESULT {/{\"commit\":\"$(cat "$dir/commit")\",\"date\":\"$(date -u +%FT%TZ)\",/p"; }
 
 # numbers says in a few words what the log of a part holds from a line on.
 numbers() {
@@ -235,7 +244,8 @@ for p in "${parts[@]}"; do
 	wear) part "$p" $((${FACETRACK_SOAK_SECONDS:-60} + 120)) ;;
 	torn) part "$p" $((${FACETRACK_TORN_SECONDS:-480} + torn_margin)) ;;
 	bench) part "$p" 420 ;;
-	media | sanitize | cameras | soak | e2e | mps) part "$p" 560 ;;
+	cameras) part "$p" $((${CAMERAS_THREADS:-0} == 1 ? 900 : 560)) ;;
+	media | sanitize | soak | e2e | mps) part "$p" 560 ;;
 	*) echo "gpu-check: no part $p" >&2 && failed=1 ;;
 	esac
 done
