@@ -5,11 +5,13 @@
 // pixels with its [Link]:
 //
 //	consumer                                     capture
+//	   | <- .invite {ring} ------------------------- |  a new ring: before its first frame, and beside them after a change
 //	   | -- request .ring {attach} ----------------> |  [Server]
 //	   | <- descriptor, geometry, transports ------- |  with CUDA handles, opened once and never per frame
 //	   |    tries cuda-ipc, shm, copy in this order  |
 //	   | -- request .ring {prove, challenge} ------> |  cuda-ipc only: capture writes random bytes into
 //	   | <- cell ----------------------------------- |  device memory, the consumer's GPU reads them back
+//	   | -- {identity} in answer to .invite -------> |  attached, or why not
 //	   | <= .frame {seq, ring, slot, generation} ==> |  every frame
 //	   |    cuda-ipc, shm: leases the slot itself    |
 //	   | -- request .pixels {slot, generation} ----> |  copy only: the server leases the slot,
