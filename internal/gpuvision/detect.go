@@ -13,7 +13,8 @@ type Sight struct {
 	Err   error         // of this frame alone
 }
 
-// Detect looks at frames of any sizes and formats. An error is about all of them and wraps the driver's.
+// Detect looks at frames of any sizes and formats, in parts if the device has no memory for all that come from the host.
+// An error is about all of them and wraps the driver's.
 func (x *Detector) Detect(frames []Frame) ([]Sight, error) {
 	if x.closed {
 		return nil, infer.ErrClosed
@@ -26,19 +27,20 @@ func (x *Detector) Detect(frames []Frame) ([]Sight, error) {
 	for i := range frames {
 		x.arrivals[i].Frame = &frames[i]
 	}
-	x.intake.take(x.pass.stream, x.arrivals)
 	sights := make([]Sight, len(frames))
-	if err := x.look(sights); err != nil {
-		return nil, errors.Join(err, x.pass.stream.Synchronize())
+	for begin, end := range x.intake.parts(x.pass.stream, x.arrivals) {
+		if err := x.look(sights, begin, end); err != nil {
+			return nil, errors.Join(err, x.pass.stream.Synchronize())
+		}
 	}
 	return sights, nil
 }
 
-// look runs the frames that have arrived, as many at a time as there is room for.
-func (x *Detector) look(sights []Sight) error {
+// look runs the frames from begin to end that have arrived, as many at a time as there is room for.
+func (x *Detector) look(sights []Sight, begin, end int) error {
 	p := x.pass
 	items, which := p.up[:0], x.which[:0]
-	for i := range x.arrivals {
+	for i := begin; i < end; i++ {
 		f := &x.arrivals[i]
 		if f.err == nil {
 			items, f.err = x.append(items, f)

@@ -85,7 +85,7 @@ func (m *detection) close() error {
 // detector is one more user of the networks; not nil when it fails.
 func (m *detection) detector() (*Detector, error) {
 	ctx := m.device.Context()
-	x := &Detector{detection: m, leave: m.use(), intake: intake{ctx: ctx}, tables: tables{ctx: ctx, size: m.size, plans: map[geometry]fitting{}}}
+	x := &Detector{detection: m, leave: m.use(), intake: intake{room: room{from: ctx, log: m.log}}, tables: tables{ctx: ctx, size: m.size, plans: map[geometry]fitting{}}}
 	var err error
 	if x.net, err = m.net.NewPlainExec(m.most); err != nil {
 		return x, err
@@ -137,6 +137,9 @@ func (x *Detector) try() error {
 
 // MaxBatch is how many frames one run takes.
 func (x *Detector) MaxBatch() int { return x.pass.most }
+
+// Parted is how many batches went in parts, since the device had no memory for all their frames of the host. Any goroutine may ask.
+func (x *Detector) Parted() int64 { return x.intake.parted.Load() }
 
 // Capture returns when batches of n frames are one graph.
 func (x *Detector) Capture(n int) error {

@@ -28,22 +28,20 @@ type task struct {
 }
 
 // Find looks for a face in every region, present or not. As in package vision, a region below the presence threshold is tried
-// again where its own points say the face is; only such regions are run again. An error is about all Looks and wraps the driver's.
+// again where its own points say the face is; only such regions are run again. Looks go in parts if the device has no memory for all
+// frames that come from the host. An error is about all Looks and wraps the driver's.
 func (x *Landmarker) Find(looks []Look) ([]Found, error) {
 	if x.closed {
 		return nil, infer.ErrClosed
 	}
 	x.expect(looks)
 	defer clear(x.arrivals) // frames are the caller's
-	x.intake.take(x.pass.stream, x.arrivals)
 	found := make([]Found, len(looks))
-	for i := range looks {
-		if found[i].Err = x.arrivals[i].err; found[i].Err == nil {
-			found[i].Faces = make([]faces.Result, len(looks[i].ROIs))
+	for begin, end := range x.intake.parts(x.pass.stream, x.arrivals) {
+		x.begin(looks, found, begin, end)
+		if err := x.findAll(found); err != nil {
+			return nil, errors.Join(err, x.pass.stream.Synchronize())
 		}
-	}
-	if err := x.findAll(found); err != nil {
-		return nil, errors.Join(err, x.pass.stream.Synchronize())
 	}
 	for i := range found {
 		if found[i].Err != nil {
@@ -53,9 +51,9 @@ func (x *Landmarker) Find(looks []Look) ([]Found, error) {
 	return found, nil
 }
 
-// expect lists the regions of all Looks that can be cut. A Look without any has nothing to wait for.
+// expect names the frames that are needed. A Look without any region has nothing to wait for.
 func (x *Landmarker) expect(looks []Look) {
-	x.arrivals, x.tasks = sized(x.arrivals, len(looks)), x.tasks[:0]
+	x.arrivals = sized(x.arrivals, len(looks))
 	for i := range looks {
 		a := &x.arrivals[i]
 		a.Frame, a.idle = &looks[i].Frame, len(looks[i].ROIs) == 0
@@ -63,6 +61,19 @@ func (x *Landmarker) expect(looks []Look) {
 			if err := roi.Validate(); err != nil && a.err == nil {
 				a.err = fmt.Errorf("region %d: %w", k, err)
 			}
+		}
+	}
+}
+
+// begin lists the regions of the Looks from begin to end whose frames have arrived.
+func (x *Landmarker) begin(looks []Look, found []Found, begin, end int) {
+	x.tasks = x.tasks[:0]
+	for i := begin; i < end; i++ {
+		if found[i].Err = x.arrivals[i].err; found[i].Err != nil {
+			continue
+		}
+		found[i].Faces = make([]faces.Result, len(looks[i].ROIs))
+		for k, roi := range looks[i].ROIs {
 			x.tasks = append(x.tasks, task{i, k, roi, roi})
 		}
 	}

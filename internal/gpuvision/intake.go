@@ -2,15 +2,17 @@ package gpuvision
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+	"sync/atomic"
 
 	"facetrack/internal/cuda"
 )
 
-// intake has frames waited for and brings those in host memory to the device, into memory that grows with them.
+// intake has frames waited for and brings those in host memory to the device.
 type intake struct {
-	ctx    *cuda.Context
-	memory *cuda.Memory
+	room   room
+	parted atomic.Int64
 }
 
 // arrival is a frame on its way to the device.
@@ -28,35 +30,60 @@ func sized[T any](old []T, n int) []T {
 	return s
 }
 
-// take queues in a stream that has nothing else to do whatever has to be before work on the frames that have no error yet.
-func (k *intake) take(stream *cuda.Stream, frames []arrival) {
-	total := uint64(0)
+// parts goes through the frames, all at once if there is memory for those of the host. Whatever has to be before work on a part, the frames
+// from begin to end that have no error then, is queued in a stream that has nothing else to do. That work has ended before the next part.
+func (k *intake) parts(stream *cuda.Stream, frames []arrival) iter.Seq2[int, int] {
+	return func(yield func(begin, end int) bool) {
+		check(frames)
+		for begin := 0; begin < len(frames); {
+			n, err := k.room.fit(frames[begin:])
+			end := begin + n
+			if begin == 0 && end < len(frames) {
+				k.parted.Add(1)
+			}
+			if k.take(stream, frames[begin:end], err); !yield(begin, end) {
+				return
+			}
+			begin = end
+		}
+	}
+}
+
+func check(frames []arrival) {
 	for i := range frames {
-		f := &frames[i]
-		if f.err == nil && !f.idle {
+		if f := &frames[i]; f.awaited() {
 			f.err = f.validate()
-		}
-		if f.awaited() {
-			f.address = f.Device
-			total += aligned(uint64(f.bytes()))
-		}
-	}
-	if total > 0 {
-		k.upload(stream, frames, total)
-	}
-	for i := range frames {
-		if f := &frames[i]; f.awaited() && f.Device != 0 && f.Wait != nil {
-			f.err = f.Wait(stream)
 		}
 	}
 }
 
 func (f *arrival) awaited() bool { return f.err == nil && !f.idle }
 
+// own is how many bytes of ours the frame needs.
+func (f *arrival) own() int64 {
+	if !f.awaited() {
+		return 0
+	}
+	return int64(aligned(uint64(f.bytes())))
+}
+
+// take brings a part; failed is why there is no room for frames of the host.
+func (k *intake) take(stream *cuda.Stream, frames []arrival, failed error) {
+	k.upload(stream, frames, failed)
+	for i := range frames {
+		f := &frames[i]
+		if !f.awaited() || f.Device == 0 {
+			continue
+		}
+		if f.address = f.Device; f.Wait != nil {
+			f.err = f.Wait(stream)
+		}
+	}
+}
+
 // upload copies from where the pixels are, before any wait: memory that is page-locked goes up by itself, the driver takes other memory
 // through its own, in less time than a copy to page-locked memory of ours would need.
-func (k *intake) upload(stream *cuda.Stream, frames []arrival, total uint64) {
-	failed := k.grow(int64(total))
+func (k *intake) upload(stream *cuda.Stream, frames []arrival, failed error) {
 	next := uint64(0)
 	for i := range frames {
 		f := &frames[i]
@@ -64,7 +91,7 @@ func (k *intake) upload(stream *cuda.Stream, frames []arrival, total uint64) {
 			continue
 		}
 		if f.err = failed; f.err == nil {
-			f.address = k.memory.Address() + next
+			f.address = k.room.memory.Address() + next
 			next += aligned(uint64(f.bytes()))
 			f.err = f.upload(stream)
 		}
@@ -83,24 +110,4 @@ func (f *arrival) upload(stream *cuda.Stream) error {
 	return nil
 }
 
-// grow makes room for so many bytes. Nothing reads the memory that is given up.
-func (k *intake) grow(bytes int64) error {
-	if k.memory != nil && k.memory.Bytes() >= bytes {
-		return nil
-	}
-	if err := k.close(); err != nil {
-		return err
-	}
-	memory, err := k.ctx.Alloc(bytes)
-	if err != nil {
-		return fmt.Errorf("memory for frames of the host: %w", err)
-	}
-	k.memory = memory
-	return nil
-}
-
-func (k *intake) close() error {
-	err := k.memory.Close()
-	k.memory = nil
-	return err
-}
+func (k *intake) close() error { return k.room.close() }

@@ -107,7 +107,7 @@ func (m *landmarks) close() error {
 // landmarker is one more user of the networks; not nil when it fails.
 func (m *landmarks) landmarker() (x *Landmarker, err error) {
 	ctx := m.device.Context()
-	x = &Landmarker{landmarks: m, leave: m.use(), intake: intake{ctx: ctx}}
+	x = &Landmarker{landmarks: m, leave: m.use(), intake: intake{room: room{from: ctx, log: m.log}}}
 	if x.points, err = m.points.NewPlainExec(m.most); err != nil {
 		return x, err
 	}
@@ -152,6 +152,9 @@ func (x *Landmarker) PointCount() int { return x.mesh.Points }
 
 // MaxBatch is how many regions one run takes.
 func (x *Landmarker) MaxBatch() int { return x.pass.most }
+
+// Parted is how many batches went in parts, since the device had no memory for all their frames of the host. Any goroutine may ask.
+func (x *Landmarker) Parted() int64 { return x.intake.parted.Load() }
 
 // Capture returns when batches of n regions are one graph.
 func (x *Landmarker) Capture(n int) error {

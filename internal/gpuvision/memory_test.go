@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"facetrack/internal/cuda"
 	"facetrack/internal/fault"
@@ -18,8 +19,13 @@ func TestLittleMemory(t *testing.T) {
 	r := newRig(t)
 	defer fault.Plan("")
 	each := r.free() / 10
-	p, err := newPass(r.device.Context(), sizes{item: 8, record: 16, between: func(n int) int64 { return int64(n) * each }}, 64, nothing, nil)
+	log, said := listen()
+	s := sizes{item: 8, record: 16, between: func(n int) int64 { return int64(n) * each }}
+	p, err := newPass(r.device.Context(), s, 64, nothing, log)
 	r.must(err)
+	if !strings.Contains(said.String(), "level=WARN") || !strings.Contains(said.String(), "wanted=64 used=8") {
+		t.Errorf("said: %s", said)
+	}
 	if p.most != 8 || len(p.up) != 8*8 || len(p.down) != 8*16 {
 		t.Errorf("a batch of %d, %d and %d bytes", p.most, len(p.up), len(p.down))
 	}
@@ -34,13 +40,42 @@ func TestLittleMemory(t *testing.T) {
 	}
 }
 
-// Memory for frames of the host that is missing is the error of those frames.
+// Page-locked memory is halved as well, and the device memory that was taken goes back.
+func TestLittlePageLockedMemory(t *testing.T) {
+	r := newRig(t)
+	before := r.free()
+	for most, want := range map[int]int{64: 64, 40: 32, 2: 2, 1: 1} {
+		log, said := listen()
+		p := &pass{sizes: sizes{item: 8, record: 16, between: func(n int) int64 { return int64(n) << 20 }}, most: 64}
+		r.must(p.fit(&little{Context: r.device.Context(), most: 1 << 30, pinned: 24 * most}, log))
+		if p.most != want || len(p.up) != 8*want || len(p.down) != 16*want {
+			t.Errorf("for %d: a batch of %d, %d and %d bytes", most, p.most, len(p.up), len(p.down))
+		}
+		if told := strings.Contains(said.String(), fmt.Sprintf("wanted=64 used=%d", want)); told != (want < 64) {
+			t.Errorf("for %d, said: %s", most, said)
+		}
+		if used := before - r.free(); used != p.memory.Bytes() {
+			t.Errorf("for %d: %d bytes in use, want %d", most, used, p.memory.Bytes())
+		}
+		r.must(p.close())
+	}
+	p := &pass{sizes: sizes{item: 8, record: 16, between: func(int) int64 { return 1 }}, most: 64}
+	if err := p.fit(&little{Context: r.device.Context(), most: 1 << 30}, nil); !errors.Is(err, cuda.OutOfMemory) || !strings.Contains(err.Error(), "page-locked") {
+		t.Errorf("no page-locked memory: %v", err)
+	}
+	if r.must(p.close()); r.free() != before {
+		t.Errorf("%d bytes are not given back", before-r.free())
+	}
+}
+
+// Memory for a frame of the host that is missing is the error of that frame.
 func TestNoMemoryForFrames(t *testing.T) {
 	r := newRig(t)
 	defer fault.Plan("")
 	m, truth := r.drawn(vision.BGR, 1280, 960, 1) // more than there is room for since the trial run
 	waits := 0
-	x := r.newLandmarker(vision.LandmarkerOptions{NoAppearance: true}, Options{MaxBatch: 2})
+	log, said := listen()
+	x := r.newLandmarker(vision.LandmarkerOptions{NoAppearance: true}, Options{MaxBatch: 2, Log: log})
 	roi := []vision.ROI{region(truth[0], 0, 0)}
 	fault.Plan("cuMemAlloc=2")
 	found, err := x.Find([]Look{{Frame{Image: m}, roi}, {r.onDevice(m, &waits), roi}})
@@ -48,10 +83,14 @@ func TestNoMemoryForFrames(t *testing.T) {
 	if !errors.Is(found[0].Err, cuda.OutOfMemory) || !strings.Contains(found[0].Err.Error(), "host") {
 		t.Errorf("no memory: %v", found[0].Err)
 	}
+	if !strings.Contains(said.String(), "level=WARN") || x.Parted() != 0 {
+		t.Errorf("%d batches in parts, said: %s", x.Parted(), said)
+	}
 	if f := found[1].Faces[0]; f.Presence < 0.5 || f.Appearance != nil || len(f.Blendshapes) != len(vision.BlendshapeNames) {
 		t.Errorf("beside it: %+v", f)
 	}
 	fault.Plan("")
+	x.intake.room.again = time.Time{} // shortage has passed
 	found, err = x.Find([]Look{{Frame{Image: m}, roi}})
 	r.must(err, found[0].Err)
 }

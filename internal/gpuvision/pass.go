@@ -32,10 +32,16 @@ type sizes struct {
 	between      func(n int) int64
 }
 
-// newPass makes room for most items, or a half, a quarter, … of that, whatever the device has memory for. kernels is not called before it returns.
+// supply is where memory is from: a *cuda.Context.
+type supply interface {
+	Alloc(bytes int64) (*cuda.Memory, error)
+	AllocPinned(bytes int) (*cuda.Pinned, error)
+}
+
+// newPass makes room for most items, or a half, a quarter, … of that, whatever there is memory for. kernels is not called before it returns.
 func newPass(ctx *cuda.Context, s sizes, most int, kernels func(*cuda.Stream, int) error, log *slog.Logger) (p *pass, err error) {
 	p = &pass{sizes: s, kernels: kernels, most: most}
-	if err = p.allocate(ctx); err == nil {
+	if err = p.allocate(ctx, log); err == nil {
 		p.graphs, err = captured.New(ctx, p.launch, log)
 	}
 	if err != nil {
@@ -44,27 +50,46 @@ func newPass(ctx *cuda.Context, s sizes, most int, kernels func(*cuda.Stream, in
 	return p, nil
 }
 
-func (p *pass) allocate(ctx *cuda.Context) (err error) {
+func (p *pass) allocate(ctx *cuda.Context, log *slog.Logger) (err error) {
 	if p.stream, err = ctx.NewStream(); err != nil {
 		return err
 	}
 	if p.beside, err = newBeside(ctx); err != nil {
 		return err
 	}
-	for p.memory, err = ctx.Alloc(p.layOut()); errors.Is(err, cuda.OutOfMemory) && p.most > 1; p.memory, err = ctx.Alloc(p.layOut()) {
+	return p.fit(ctx, log)
+}
+
+// fit halves the batch until there is memory for it.
+func (p *pass) fit(from supply, log *slog.Logger) error {
+	wanted := p.most
+	err := p.take(from)
+	for ; errors.Is(err, cuda.OutOfMemory) && p.most > 1; err = p.take(from) {
 		p.most /= 2
 	}
 	if err != nil {
-		return fmt.Errorf("memory for a batch of %d: %w", p.most, err)
+		return err
+	}
+	if p.most < wanted {
+		log.Warn("not enough memory for this batch size: a smaller one is used", "wanted", wanted, "used", p.most)
 	}
 	for _, address := range []*uint64{&p.items, &p.between, &p.records} {
 		*address += p.memory.Address()
 	}
-	if p.host, err = ctx.AllocPinned(p.most * (p.item + p.record)); err != nil {
-		return fmt.Errorf("page-locked memory for a batch of %d: %w", p.most, err)
-	}
 	p.up, p.down = p.host.Bytes()[:p.most*p.item], p.host.Bytes()[p.most*p.item:]
 	return nil
+}
+
+// take takes device memory and page-locked memory for the most items, or neither.
+func (p *pass) take(from supply) (err error) {
+	if p.memory, err = from.Alloc(p.layOut()); err != nil {
+		return fmt.Errorf("memory for a batch of %d: %w", p.most, err)
+	}
+	if p.host, err = from.AllocPinned(p.most * (p.item + p.record)); err != nil {
+		err = errors.Join(fmt.Errorf("page-locked memory for a batch of %d: %w", p.most, err), p.memory.Close())
+		p.memory = nil
+	}
+	return err
 }
 
 // layOut sets the addresses from the beginning of the memory on, and returns how much there has to be.
