@@ -38,7 +38,8 @@ type difference struct {
 	Turn        float64 `json:"next_turns"` // of that region, radians
 }
 
-// differ compares results for the same region. Where both are sure that there is no face, blendshapes and look are missing from both.
+// differ compares results for the same region. Where both are sure that there is no face, blendshapes and look are missing from both; what is
+// missing from one is oneSided.
 func differ(got faces.Result, want vision.FaceResult) difference {
 	d := difference{Presence: math.Abs(got.Presence - want.Presence)}
 	for i, p := range want.Points {
@@ -56,6 +57,8 @@ func differ(got faces.Result, want vision.FaceResult) difference {
 		for i, v := range want.Appearance {
 			d.Looks = worse(d.Looks, got.Appearance[i]-v)
 		}
+	} else if len(got.Blendshapes) == len(want.Blendshapes) {
+		d.Looks = noLook // both see a face
 	}
 	d.Box = got.Box.IoU(vision.PointsBox(want.Points))
 	next, err := want.Next()
@@ -65,6 +68,14 @@ func differ(got faces.Result, want vision.FaceResult) difference {
 	d.Region = upright(got.Region).IoU(upright(next))
 	d.Turn = math.Abs(math.Remainder(got.Region.Rotation-next.Rotation, 2*math.Pi))
 	return d
+}
+
+// noLook is as far as values of looks, which are of unit length, can be apart.
+const noLook = 2
+
+// oneSided tells that blendshapes or a look are there on one side alone.
+func oneSided(got, want vision.FaceResult) bool {
+	return len(got.Blendshapes) != len(want.Blendshapes) || len(got.Appearance) != len(want.Appearance)
 }
 
 func upright(r vision.ROI) vision.Box {

@@ -174,7 +174,7 @@ func (c *comparison) faces(clip string, frame int, want expected, got []faces.Re
 		if c.all = append(c.all, d); d.Points > c.result.Worst.Points {
 			c.result.Worst, c.result.WorstAt = d, fmt.Sprintf("%s, frame %d, face %d, region of %.0f px, presence %.3f", clip, frame, k, got[k].ROI.Size, same[k].Presence)
 		}
-		if (got[k].Blendshapes == nil) != (want.faces[k].Blendshapes == nil) {
+		if oneSided(got[k].FaceResult, want.faces[k]) {
 			c.result.Doubtful++
 		}
 		if !c.limits.within(d) {
