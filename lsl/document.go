@@ -44,6 +44,18 @@ func document(s StreamInfo, id identity, desc *Element) *Element {
 	)
 }
 
+// XML returns the document that describes the stream, as a reader gets it from an outlet and as recordings keep it. What an
+// outlet adds when it starts is empty or 0 in it: uid, created_at, hostname and ports. It fails with ErrInvalidInfo.
+func (s StreamInfo) XML() ([]byte, error) {
+	if s.SessionID == "" {
+		s.SessionID = DefaultSession
+	}
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	return render(document(s, identity{}, s.Desc.element())), nil
+}
+
 func render(e *Element) []byte {
 	var b bytes.Buffer
 	b.WriteString(`<?xml version="1.0"?>` + "\n")

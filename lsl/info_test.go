@@ -88,6 +88,21 @@ func TestSessionPrecedence(t *testing.T) {
 	}
 }
 
+func TestXML(t *testing.T) {
+	info := testInfo(t)
+	info.Desc.Channels = []Channel{{Label: "a&b"}, {}}
+	text, err := info.XML()
+	for _, want := range []string{"<?xml", "<name>TestXML</name>", "<session_id>default</session_id>", "<label>a&amp;b</label>", "<uid></uid>", "</info>"} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v, no %s in %s", err, want, text)
+		}
+	}
+	info.ChannelCount = 0
+	if _, err := info.XML(); !errors.Is(err, ErrInvalidInfo) {
+		t.Errorf("no channels: %v", err)
+	}
+}
+
 // TestDocument compares a whole document with the one written by hand in testdata.
 func TestDocument(t *testing.T) {
 	info := StreamInfo{

@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"internal/gpuvision/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
 	{"internal/kernels/image/", "internal/kernels/faces/"},
+	{"xdf/"},
 	{"ipc/", "vision/", "track/", "lsl/"},
 	{"gpuring/", "infer/"},
 	{"internal/kernels/"},
