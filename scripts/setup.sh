@@ -2,7 +2,7 @@
 # Installs what building facetrack needs: Debian 12 or Ubuntu 24.04. Does nothing when it is all there.
 set -euo pipefail
 
-packages=(build-essential ca-certificates curl pkg-config libopencv-dev libopencv-contrib-dev libxnnpack-dev libpthreadpool-dev)
+packages=(build-essential ca-certificates curl pkg-config libopencv-dev libopencv-contrib-dev libxnnpack-dev libpthreadpool-dev libxdf-dev)
 go_needed=1.26
 
 missing=()
