@@ -1,5 +1,6 @@
 # make demo   tracks the faces of a public clip      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
+# make fuzz   new inputs for every fuzz target
 
 TAGS    := gocv xnnpack cuda
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -18,7 +19,7 @@ KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu vet lint unit race fuzz e2e kernels fmt clean
+.PHONY: all setup build test demo bench-cpu vet lint unit race corpora fuzz e2e kernels fmt clean
 
 all: build
 
@@ -36,7 +37,7 @@ demo: build
 bench-cpu: build
 	@scripts/bench-cpu.sh
 
-test: vet lint unit race fuzz e2e
+test: vet lint unit race corpora e2e
 
 vet: setup
 	go vet $(PACKAGES)
@@ -65,7 +66,11 @@ race: setup
 	go test -race $(RACE)
 	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
 
-# The committed corpora, and a few seconds of new inputs for each target.
+# Every fuzz target on its committed inputs.
+corpora: setup
+	go test -run '^Fuzz' $(PACKAGES)
+
+# The same, and a few seconds of new inputs for each target (FUZZTIME); not part of test, because its builds take minutes.
 fuzz:
 	@scripts/fuzz.sh
 
