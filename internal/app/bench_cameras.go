@@ -183,8 +183,11 @@ func (b *BenchCamerasCmd) step(ctx context.Context, mode string, cameras int, d 
 	watch := watchGPU()
 	run, err := rig(ctx, args)
 	use := watch.end()
-	if err != nil {
-		return CamerasStep{}, err
+	switch {
+	case ctx.Err() != nil:
+		return CamerasStep{}, ctx.Err()
+	case err != nil: // fewer cameras may do: the search goes on
+		return CamerasStep{Cameras: cameras, HoldS: d.Seconds(), WhyNot: fmt.Sprintf("the rig failed: %v", err)}, nil
 	}
 	s := stepOf(cameras, d, run, use)
 	s.WhyNot = b.whyNot(mode, s, run.Summary)

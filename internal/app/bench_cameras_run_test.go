@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/png"
 	"os"
@@ -150,5 +151,25 @@ func TestBenchCamerasSavesBeforeItFails(t *testing.T) {
 	var table strings.Builder
 	if r.print(&table); !strings.Contains(table.String(), "6: detect was started again 1 time(s)") {
 		t.Errorf("why processes hold no more is not told: %s", &table)
+	}
+}
+
+// A rig that fails under its load is a number of cameras that is not held; one that never runs is an error.
+func TestBenchCamerasGoesOnAfterARigThatFails(t *testing.T) {
+	for _, c := range []struct {
+		most int
+		want string
+	}{{3, ""}, {0, "processes holds not even one camera; 1: the rig failed: exit status 1"}} {
+		b := benchCameras(t, "--mode=processes", "--hold=10s", "--from=8", "--most=8", "--backend=cuda")
+		b.rig = func(_ context.Context, args []string) (BenchRun, error) {
+			cameras := strings.Count(strings.Join(args, "\n"), "memory:")
+			if cameras > c.most {
+				return BenchRun{}, errors.New("exit status 1")
+			}
+			return goodRun(cameras, "cuda-ipc", "cuda"), nil
+		}
+		if err := b.Run(t.Context()); (err != nil) != (c.want != "") || err != nil && err.Error() != c.want {
+			t.Errorf("at most %d cameras: %v", c.most, err)
+		}
 	}
 }

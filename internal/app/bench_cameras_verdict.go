@@ -101,6 +101,8 @@ func (b *BenchCamerasCmd) verdict(r CamerasResult) error {
 		switch {
 		case m.Held < b.Cameras:
 			all = append(all, fmt.Errorf("%s does not hold %s", m.Mode, m.whyNoMore()))
+		case m.Held == 0:
+			all = append(all, fmt.Errorf("%s holds not even one camera; %s", m.Mode, m.whyNoMore()))
 		case m.Held < b.AtLeast && m.Mode != "host-copy":
 			all = append(all, fmt.Errorf("%s holds %d cameras, fewer than --at-least=%d; %s", m.Mode, m.Held, b.AtLeast, m.whyNoMore()))
 		}

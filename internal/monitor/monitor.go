@@ -148,10 +148,7 @@ func (m *Monitor) receive(msg *nats.Msg) {
 }
 
 func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
-	f, ids, err := ipc.PeekTracks(data)
-	if err == nil && m.record != nil { // what is kept is whole
-		_, err = ipc.DecodeTracks(data)
-	}
+	f, ids, err := m.readTracks(data)
 	if err != nil {
 		m.log.Warn("tracks message ignored", "error", err)
 		return
@@ -166,6 +163,19 @@ func (m *Monitor) tracks(camera string, data []byte, now time.Time) {
 	}
 	m.Ledger.Faces(camera, ids)
 	m.Ledger.Latency(camera, time.Duration(f.Stamps.Tracks-f.CaptureNS), stageTimes(&f))
+}
+
+// readTracks reads of a message what the books need; one that is kept is read as a whole.
+func (m *Monitor) readTracks(data []byte) (ipc.Frame, []int, error) {
+	if m.record == nil {
+		return ipc.PeekTracks(data)
+	}
+	t, err := ipc.DecodeTracks(data)
+	ids := make([]int, len(t.Faces))
+	for i := range t.Faces {
+		ids[i] = t.Faces[i].ID
+	}
+	return t.Frame, ids, err
 }
 
 // stageTimes splits the way of a frame: from the message before a stage's to its own.
