@@ -21,6 +21,8 @@ type LinkOptions struct {
 	Sync    gpuring.Sync  // how to wait for uploads in device memory
 	GPU     string        // that reads device memory: "auto" or "" is capture's, "off" none; else an ordinal or a UUID
 	Logger  *slog.Logger  // none: nothing is logged
+	// Changed is called when frames begin to come by another transport, or by none any more. It may not call the link.
+	Changed func(LinkStatus)
 	// Stuck is called when work of this process on the GPU waits for an upload of a writer that was killed and can never
 	// end: only a new process helps.
 	Stuck func(error)
@@ -47,6 +49,7 @@ type Link struct {
 	old      *attachment // to the ring before, whose last frames may still come; nil once a frame of the next one was leased
 	pools    map[pool]*downloads
 	status   LinkStatus
+	told     Transport            // of which Changed was told last
 	broken   map[Transport]string // why rungs failed on the ring with brokenAt's nonce
 	brokenAt string
 	closed   bool

@@ -73,6 +73,7 @@ func (l *Link) adopt(a *attachment, attempts []Attempt) error {
 		s.Reason = a.praise()
 	}
 	reason := s.Reason
+	l.tell()
 	l.mu.Unlock()
 	if older != nil {
 		older.retire()
@@ -98,6 +99,16 @@ func (l *Link) failed(ctx context.Context, err error) error {
 		return fmt.Errorf("ipc: attach to %s: %w: %s", l.camera, ctx.Err(), err.Error())
 	case l.now == nil:
 		l.status.detach(err.Error())
+		l.tell()
 	}
 	return err
+}
+
+// tell calls Changed if the transport is another one than it was told. The caller holds mu.
+func (l *Link) tell() {
+	if l.status.Transport == l.told || l.opts.Changed == nil {
+		return
+	}
+	l.told = l.status.Transport
+	l.opts.Changed(l.status)
 }

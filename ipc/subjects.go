@@ -22,7 +22,7 @@ const (
 	KindPixels     Kind = "pixels"     // PixelRequest, answered in chunks
 	KindRelease    Kind = "release"    // AttachRequest of a consumer that leaves
 	KindInvite     Kind = "invite"     // Invitation, answered with an Arrival by each consumer
-	KindEvents     Kind = "events"     // what happens to a camera, for people and logs
+	KindEvents     Kind = "events"     // Event
 )
 
 // Any is the wildcard for one token in a subscription.

@@ -32,6 +32,7 @@ type TrackedFace struct {
 	Blendshapes []float64  `json:"blendshapes"`
 	Points      Points     `json:"points"`
 	Raw         *RawFace   `json:"raw,omitempty"`
+	Participant string     `json:"participant,omitempty"` // whom the configuration names, if it is one of them
 }
 
 // Tracks are the faces of one frame, and what detection and landmarks need to know about the next.
@@ -44,7 +45,7 @@ type Tracks struct {
 
 var (
 	tracksFields  = append(frameFields[:len(frameFields):len(frameFields)], "topology", "faces", "lost")
-	trackedFields = []string{"id", "box", "score", "pose", "blendshapes", "points", "raw"}
+	trackedFields = []string{"id", "box", "score", "pose", "blendshapes", "points", "raw", "participant"}
 	rawFields     = []string{"pose", "blendshapes", "points"}
 	poseFields    = []string{"pitch", "yaw", "roll", "x_cm", "y_cm", "z_cm"}
 )
@@ -80,6 +81,12 @@ func (f *TrackedFace) encode(e *wire.Encoder) {
 		encodeShape(e, f.Raw.Points, f.Raw.Blendshapes)
 		e.Raw("}")
 	}
+	if f.Participant != "" {
+		if err := CheckToken("participant", f.Participant); err != nil {
+			e.Fail("", err)
+		}
+		e.String(`,"participant":`, f.Participant)
+	}
 	e.Raw("}")
 }
 
@@ -98,7 +105,14 @@ func (p *Pose) encode(e *wire.Encoder) {
 }
 
 // DecodeTracks reads a tracks message.
-func DecodeTracks(data []byte) (Tracks, error) {
+func DecodeTracks(data []byte) (Tracks, error) { return decodeTracks(data, (*TrackedFace).decode) }
+
+// DecodeTracksWithoutPoints leaves out points and raw values, which are most of a message, and does not check them.
+func DecodeTracksWithoutPoints(data []byte) (Tracks, error) {
+	return decodeTracks(data, (*TrackedFace).decodeWithoutPoints)
+}
+
+func decodeTracks(data []byte, face func(*TrackedFace, *wire.Cursor)) (Tracks, error) {
 	var m Tracks
 	c := wire.NewCursor(data)
 	decodeResult(&c, &m.Frame, tracksFields, 1<<1, func(i int) {
@@ -106,7 +120,7 @@ func DecodeTracks(data []byte) (Tracks, error) {
 		case 0:
 			m.Topology = c.String(maxText)
 		case 1:
-			m.Faces = decodeFaces(&c, (*TrackedFace).decode)
+			m.Faces = decodeFaces(&c, face)
 		case 2:
 			m.Lost = c.Sizes(maxLost)
 		}
@@ -159,8 +173,15 @@ func peekID(c *wire.Cursor) (id int) {
 	return id
 }
 
-func (f *TrackedFace) decode(c *wire.Cursor) {
+func (f *TrackedFace) decode(c *wire.Cursor)              { f.decodeParts(c, true) }
+func (f *TrackedFace) decodeWithoutPoints(c *wire.Cursor) { f.decodeParts(c, false) }
+
+func (f *TrackedFace) decodeParts(c *wire.Cursor, points bool) {
 	seen := c.Fields(trackedFields, func(i int) {
+		if !points && (i == 5 || i == 6) {
+			c.Pass()
+			return
+		}
 		switch i {
 		case 0:
 			f.ID = c.Size()
@@ -176,6 +197,10 @@ func (f *TrackedFace) decode(c *wire.Cursor) {
 			f.Points = c.Points3(MaxPoints)
 		case 6:
 			f.Raw = decodeRaw(c)
+		case 7:
+			if f.Participant = c.String(maxText); f.Participant != "" {
+				c.Fail(CheckToken("participant", f.Participant))
+			}
 		}
 	})
 	c.Require(trackedFields, seen, 1<<0|1<<1|1<<3)

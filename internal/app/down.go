@@ -40,6 +40,12 @@ func (r *rig) close() error {
 			errs = append(errs, os.Remove(r.record.Path()))
 		}
 	}
+	if r.xdf != nil {
+		errs = append(errs, r.xdf.Close())
+		if !r.started {
+			errs = append(errs, r.xdf.discard())
+		}
+	}
 	if r.claimed && !r.started {
 		errs = append(errs, os.Remove(r.cmd.Summary))
 	}

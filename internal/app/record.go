@@ -15,15 +15,26 @@ import (
 	"facetrack/ipc"
 )
 
-// RecordCmd writes the tracks of a running rig to a file.
+// RecordCmd writes what a running rig finds to files.
 type RecordCmd struct {
 	BusFlags
-	File     string        `arg:"" type:"path" help:"New file, one JSON line a frame."`
+	File     string        `arg:"" optional:"" type:"path" placeholder:"FILE.jsonl" help:"New file, one JSON line a frame."`
+	XDF      string        `name:"xdf" type:"path" placeholder:"FILE.xdf" help:"New file with the streams that LSL readers get, as LabRecorder writes them."`
+	Config   string        `type:"path" help:"Configuration file, for --xdf; without it the configuration that 'facetrack up' has stored is used."`
 	Duration time.Duration `help:"Stop after this time, as 60s; without it Ctrl-C stops."`
+}
+
+// recordings are the files of a run; each may be nil.
+type recordings struct {
+	lines *recorder.File
+	xdf   *xdfFile
 }
 
 // Run is `facetrack record`.
 func (c *RecordCmd) Run(ctx context.Context) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
 	screen := newScreen(os.Stderr, false)
 	log := newLogger(screen, "warn")
 	nc, err := ipc.Connect(c.NATS, "facetrack-record", log)
@@ -31,32 +42,47 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = nc.Close() }()
-	if c.Duration < 0 {
-		return fmt.Errorf("--duration=%s: it must not be negative", c.Duration)
-	}
 	cameras, err := runningCameras(nc, c.Rig)
 	if err != nil {
 		return err
 	}
-	file, err := recorder.Create(c.File)
-	if err != nil {
-		return err
+	var files recordings
+	if c.XDF != "" {
+		if files.xdf, err = c.startXDF(ctx, nc, log); err != nil {
+			return err
+		}
 	}
-	m, err := monitor.Start(nc.Conn, c.Rig, file, log)
+	if c.File != "" {
+		if files.lines, err = recorder.Create(c.File); err != nil {
+			return errors.Join(err, files.close())
+		}
+	}
+	m, err := monitor.Start(nc.Conn, c.Rig, files.lines, log)
 	if err != nil {
-		return errors.Join(err, file.Close())
+		return errors.Join(err, files.close())
 	}
 	if c.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.Duration)
 		defer cancel()
 	}
-	watchRecording(ctx, screen, m, file, cameras)
+	watchRecording(ctx, screen, m, files, cameras)
 	screen.clear()
-	err = errors.Join(m.Close(), file.Close())
-	lines, size := file.Lines()
-	fmt.Printf("recorded %d frames (%.1f MB) in %s\n", lines, float64(size)/1e6, file.Path())
+	err = errors.Join(m.Close(), files.close())
+	files.report()
 	return err
+}
+
+func (c *RecordCmd) check() error {
+	switch {
+	case c.Duration < 0:
+		return fmt.Errorf("--duration=%s: it must not be negative", c.Duration)
+	case c.File == "" && c.XDF == "":
+		return errors.New("nothing to write: name a new FILE.jsonl, or --xdf FILE.xdf, or both")
+	case c.File == c.XDF:
+		return fmt.Errorf("both recordings are %s: choose two names", c.File)
+	}
+	return nil
 }
 
 // runningCameras are the cameras of a rig that runs.
@@ -75,11 +101,43 @@ func runningCameras(nc *ipc.Conn, rig string) ([]string, error) {
 	return cameras, nil
 }
 
-// watchRecording shows progress until ctx is done, all cameras have ended or the recording has failed.
-func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, file *recorder.File, cameras []string) {
+func (f recordings) err() error {
+	var errs []error
+	if f.lines != nil {
+		errs = append(errs, f.lines.Err())
+	}
+	if f.xdf != nil {
+		errs = append(errs, f.xdf.Err())
+	}
+	return errors.Join(errs...)
+}
+
+func (f recordings) close() error {
+	var errs []error
+	if f.lines != nil {
+		errs = append(errs, f.lines.Close())
+	}
+	if f.xdf != nil {
+		errs = append(errs, f.xdf.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (f recordings) report() {
+	if f.lines != nil {
+		lines, size := f.lines.Lines()
+		fmt.Printf("recorded %d frames (%.1f MB) in %s\n", lines, float64(size)/1e6, f.lines.Path())
+	}
+	if f.xdf != nil {
+		fmt.Printf("recorded %d samples in %s\n", f.xdf.rows.Load(), f.xdf.path)
+	}
+}
+
+// watchRecording shows progress until ctx is done, all cameras have ended or a recording has failed.
+func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, files recordings, cameras []string) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for file.Err() == nil {
+	for files.err() == nil {
 		select {
 		case <-ctx.Done():
 			return

@@ -162,8 +162,11 @@ func (f *StageFlags) configuration(ctx context.Context, bucket *ipc.Bucket) (cfg
 		return cfg, err
 	}
 	set(&cfg.Rig, f.Rig)
+	if err := cfg.Validate(); err != nil { // as a whole: participants and pairs may be of other processes' cameras
+		return cfg, err
+	}
 	cfg.Cameras, err = f.chosen(cfg.Cameras)
-	return cfg, errors.Join(err, cfg.Validate())
+	return cfg, err
 }
 
 // chosen are the cameras that this process works on.

@@ -34,6 +34,7 @@ type Summary struct {
 	Restarts  map[string]int                 `json:"restarts"` // of each stage
 	Backends  map[string]string              `json:"backends"` // what runs the networks of a stage
 	Recording *Recording                     `json:"recording,omitempty"`
+	XDF       *XDFRecording                  `json:"xdf,omitempty"`
 }
 
 // CameraSummary is the account of one camera: captured = tracked + sum of dropped.
@@ -49,6 +50,13 @@ type Recording struct {
 	Lines uint64 `json:"lines"`
 	Bytes int64  `json:"bytes"`
 	Error string `json:"error,omitempty"`
+}
+
+// XDFRecording says what was recorded in XDF.
+type XDFRecording struct {
+	File    string `json:"file"`
+	Samples uint64 `json:"samples"` // of all streams
+	Error   string `json:"error,omitempty"`
 }
 
 func (r *rig) summary(restarts map[string]int) Summary {
@@ -87,6 +95,12 @@ func (r *rig) summary(restarts map[string]int) Summary {
 		s.Recording = &Recording{File: r.record.Path(), Lines: lines, Bytes: size}
 		if err := r.record.Err(); err != nil {
 			s.Recording.Error = err.Error()
+		}
+	}
+	if r.xdf != nil {
+		s.XDF = &XDFRecording{File: r.xdf.path, Samples: r.xdf.rows.Load()}
+		if err := r.xdf.Err(); err != nil {
+			s.XDF.Error = err.Error()
 		}
 	}
 	return s
@@ -156,5 +170,8 @@ func (s Summary) print(out io.Writer) {
 	}
 	if s.Recording != nil {
 		_, _ = fmt.Fprintf(out, "recorded %d frames in %s\n", s.Recording.Lines, s.Recording.File)
+	}
+	if s.XDF != nil {
+		_, _ = fmt.Fprintf(out, "recorded %d samples in %s\n", s.XDF.Samples, s.XDF.File)
 	}
 }

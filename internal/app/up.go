@@ -30,6 +30,7 @@ type rig struct {
 	bus         *ipc.Conn
 	bucket      *ipc.Bucket
 	record      *recorder.File // nil without --record
+	xdf         *xdfFile       // nil without --xdf
 	monitor     *monitor.Monitor
 	runners     []runner                   // in the order of the data flow, capture first
 	last        map[string]telemetry.Stats // what each stage said last
@@ -75,6 +76,11 @@ func (r *rig) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if r.cmd.XDF != "" {
+		if r.xdf, err = createXDF(r.cmd.XDF, r.log); err != nil {
+			return err
+		}
+	}
 	if r.cmd.Summary != "" {
 		if err := claimSummary(r.cmd.Summary); err != nil {
 			return err
@@ -93,6 +99,11 @@ func (r *rig) start(ctx context.Context) (err error) {
 	}
 	if r.monitor, err = monitor.Start(r.bus.Conn, r.cfg.Rig, r.record, r.log); err != nil {
 		return err
+	}
+	if r.xdf != nil {
+		if err := r.xdf.follow(r.bus.Conn, r.cfg); err != nil {
+			return err
+		}
 	}
 	if err := r.startStages(ctx); err != nil {
 		return err

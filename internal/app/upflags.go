@@ -20,6 +20,7 @@ type UpCmd struct {
 	Loop      bool          `help:"Play files again and again."`
 	Duration  time.Duration `help:"Stop after this time, as 60s."`
 	Record    string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
+	XDF       string        `name:"xdf" placeholder:"FILE.xdf" type:"path" help:"Write the streams that LSL readers get to a new file, as LabRecorder does."`
 	Summary   string        `placeholder:"FILE.json" type:"path" help:"Write the account of all frames at the end."`
 	NATS      string        `name:"nats" placeholder:"URL" help:"Use this NATS server (with JetStream) instead of an embedded one."`
 	Listen    string        `placeholder:"HOST:PORT" help:"Address of the embedded NATS server; port -1 takes any free one."`
@@ -79,16 +80,29 @@ func (u *UpCmd) configuration() (config.Config, error) {
 		}
 		cfg.Cameras[i].Loop = cfg.Cameras[i].Loop || u.Loop
 	}
+	cfg.Complete()
 	if u.Duration < 0 {
 		return cfg, fmt.Errorf("--duration=%s: it must not be negative", u.Duration)
 	}
-	if u.Record != "" && u.Record == u.Summary {
-		return cfg, fmt.Errorf("--record and --summary name the same file %s: choose two", u.Record)
+	if err := different([]string{"--record", u.Record}, []string{"--xdf", u.XDF}, []string{"--summary", u.Summary}); err != nil {
+		return cfg, err
 	}
 	if len(cfg.Cameras) == 0 {
 		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, synthetic:faces=2), or list cameras in a file for --config")
 	}
 	return cfg, cfg.Validate()
+}
+
+// different checks that no two flags name the same file.
+func different(flags ...[]string) error {
+	for i, a := range flags {
+		for _, b := range flags[i+1:] {
+			if a[1] != "" && a[1] == b[1] {
+				return fmt.Errorf("%s and %s name the same file %s: choose two", a[0], b[0], a[1])
+			}
+		}
+	}
+	return nil
 }
 
 func set(to *string, value string) {

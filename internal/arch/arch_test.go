@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/"},
 	{"internal/monitor/"},
 	{"internal/stage/"},
-	{"internal/gpuvision/"},
+	{"internal/gpuvision/", "internal/streams/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
 	{"internal/kernels/image/", "internal/kernels/faces/"},
 	{"xdf/"},

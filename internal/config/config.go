@@ -14,17 +14,20 @@ var ErrInvalid = errors.New("invalid configuration")
 
 // Config is everything that the processes of one rig agree on.
 type Config struct {
-	Rig       string    `yaml:"rig" json:"rig"`
-	DataDir   string    `yaml:"data_dir" json:"data_dir"`
-	NATS      NATS      `yaml:"nats" json:"nats"`
-	Cameras   []Camera  `yaml:"cameras" json:"cameras"`
-	Ring      Ring      `yaml:"ring" json:"ring"`
-	CUDA      CUDA      `yaml:"cuda" json:"cuda"`
-	Infer     Infer     `yaml:"infer" json:"infer"`
-	Detect    Detect    `yaml:"detect" json:"detect"`
-	Landmarks Landmarks `yaml:"landmarks" json:"landmarks"`
-	Tracker   Tracker   `yaml:"tracker" json:"tracker"`
-	LSL       LSL       `yaml:"lsl" json:"lsl"`
+	Rig     string   `yaml:"rig" json:"rig"`
+	DataDir string   `yaml:"data_dir" json:"data_dir"`
+	NATS    NATS     `yaml:"nats" json:"nats"`
+	Cameras []Camera `yaml:"cameras" json:"cameras"`
+	// Participants are people with a name; without them people go by camera and number.
+	Participants []Participant `yaml:"participants" json:"participants"`
+	Ring         Ring          `yaml:"ring" json:"ring"`
+	CUDA         CUDA          `yaml:"cuda" json:"cuda"`
+	Infer        Infer         `yaml:"infer" json:"infer"`
+	Detect       Detect        `yaml:"detect" json:"detect"`
+	Landmarks    Landmarks     `yaml:"landmarks" json:"landmarks"`
+	Tracker      Tracker       `yaml:"tracker" json:"tracker"`
+	LSL          LSL           `yaml:"lsl" json:"lsl"`
+	Synchrony    Synchrony     `yaml:"synchrony" json:"synchrony"`
 }
 
 // NATS says which server carries the messages.
@@ -35,16 +38,19 @@ type NATS struct {
 
 // Camera is one source of frames.
 type Camera struct {
-	Name     string  `yaml:"name" json:"name"`
-	Source   string  `yaml:"source" json:"source"`
-	Pace     string  `yaml:"pace" json:"pace"`
-	Loop     bool    `yaml:"loop" json:"loop"`
-	Width    int     `yaml:"width" json:"width"`
-	Height   int     `yaml:"height" json:"height"`
-	FPS      float64 `yaml:"fps" json:"fps"`
-	HFOV     float64 `yaml:"hfov_degrees" json:"hfov_degrees"`
-	Duration float64 `yaml:"duration_s" json:"duration_s"`
-	Priority bool    `yaml:"priority" json:"priority"`
+	Name   string  `yaml:"name" json:"name"`
+	Source string  `yaml:"source" json:"source"`
+	Pace   string  `yaml:"pace" json:"pace"`
+	Loop   bool    `yaml:"loop" json:"loop"`
+	Width  int     `yaml:"width" json:"width"`
+	Height int     `yaml:"height" json:"height"`
+	FPS    float64 `yaml:"fps" json:"fps"`
+	// HFOV is the horizontal field of view; 0: not known, which leaves positions out of streams.
+	HFOV float64 `yaml:"hfov_degrees" json:"hfov_degrees"`
+	// LatencyMS is how long before the instant at which its frame came a picture was taken.
+	LatencyMS float64 `yaml:"latency_ms" json:"latency_ms"`
+	Duration  float64 `yaml:"duration_s" json:"duration_s"`
+	Priority  bool    `yaml:"priority" json:"priority"`
 }
 
 // Ring sizes the shared frame ring of each camera.
@@ -114,11 +120,19 @@ type OneEuro struct {
 
 // LSL configures the Lab Streaming Layer outlets.
 type LSL struct {
-	Enabled      bool   `yaml:"enabled" json:"enabled"`
-	LoopbackOnly bool   `yaml:"loopback_only" json:"loopback_only"`
-	Participants int    `yaml:"participants" json:"participants"`
-	MaxStreams   int    `yaml:"max_streams" json:"max_streams"`
-	SessionID    string `yaml:"session_id" json:"session_id"`
+	Enabled      bool     `yaml:"enabled" json:"enabled"`
+	LoopbackOnly bool     `yaml:"loopback_only" json:"loopback_only"`
+	Interfaces   []string `yaml:"interfaces" json:"interfaces"`
+	// BasePort and PortRange are tried first for data and time, DiscoveryPort is where queries come.
+	BasePort      int    `yaml:"base_port" json:"base_port"`
+	PortRange     int    `yaml:"port_range" json:"port_range"`
+	DiscoveryPort int    `yaml:"discovery_port" json:"discovery_port"`
+	SessionID     string `yaml:"session_id" json:"session_id"`
+	// Slots are people whose streams exist before they are seen, in each camera that names nobody; up to MaxSlots get streams.
+	Slots    int `yaml:"slots" json:"slots"`
+	MaxSlots int `yaml:"max_slots" json:"max_slots"`
+	// Mesh adds a stream of all points.
+	Mesh bool `yaml:"mesh" json:"mesh"`
 }
 
 // Default is the configuration without any file or flag.
@@ -143,7 +157,8 @@ func Default() Config {
 				Pose:        OneEuro{MinCutoff: 1.5, Beta: 0.3, DCutoff: 1},
 			},
 		},
-		LSL: LSL{Enabled: true, Participants: 1, MaxStreams: 16, SessionID: "default"},
+		LSL:       LSL{Enabled: true, Slots: 1, MaxSlots: 16, SessionID: "default", BasePort: 16572, PortRange: 32, DiscoveryPort: 16571},
+		Synchrony: defaultSynchrony(),
 	}
 }
 
@@ -158,7 +173,7 @@ func (c Config) FirstCameras() func(camera string) bool {
 
 // DefaultCamera is camera number i (from 0) with nothing but defaults.
 func DefaultCamera(i int) Camera {
-	return Camera{Name: fmt.Sprintf("cam%d", i), Pace: "realtime", HFOV: 60}
+	return Camera{Name: fmt.Sprintf("cam%d", i), Pace: "realtime"}
 }
 
 func defaultDataDir() string {

@@ -18,7 +18,7 @@ func TestExampleFileIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Default()
-	want.Cameras = []Camera{}
+	want.Cameras, want.Participants, want.LSL.Interfaces, want.Synchrony.Pairs = []Camera{}, []Participant{}, []string{}, [][]string{}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("facetrack.example.yaml differs from Default():\n got %+v\nwant %+v", cfg, want)
 	}
@@ -76,7 +76,7 @@ func TestParseFillsCameras(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Camera{
-		{Name: "cam0", Source: "a.mkv", Pace: "realtime", HFOV: 60},
+		{Name: "cam0", Source: "a.mkv", Pace: "realtime"},
 		{Name: "left", Source: "b.mkv", Pace: "realtime", HFOV: 90},
 	}
 	if !reflect.DeepEqual(cfg.Cameras, want) {

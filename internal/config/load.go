@@ -35,6 +35,7 @@ func Parse(name string, data []byte) (Config, error) {
 	for i := range cfg.Cameras {
 		fillCamera(&cfg.Cameras[i], i)
 	}
+	cfg.Complete()
 	if _, named := lineOfKey("ring.min_slots", data); !named {
 		cfg.Ring.MinSlots = max(2, min(cfg.Ring.MinSlots, cfg.Ring.Slots)) // a smaller ring needs one key, not two
 	}
@@ -100,9 +101,6 @@ func fillCamera(c *Camera, i int) {
 	}
 	if c.Pace == "" {
 		c.Pace = d.Pace
-	}
-	if c.HFOV == 0 {
-		c.HFOV = d.HFOV
 	}
 }
 

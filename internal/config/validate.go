@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"strings"
 )
 
 var (
@@ -19,7 +20,7 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.NATS.Listen); c.NATS.URL == "" && err != nil {
 		return bad("nats.listen", c.NATS.Listen, "host:port, as 127.0.0.1:4222")
 	}
-	if err := c.validateCameras(); err != nil {
+	if err := firstError(c.validateCameras(), c.validateParticipants()); err != nil {
 		return err
 	}
 	return firstError(
@@ -42,8 +43,8 @@ func (c Config) Validate() error {
 		c.Tracker.Smoothing.Points.validate("points"),
 		c.Tracker.Smoothing.Blendshapes.validate("blendshapes"),
 		c.Tracker.Smoothing.Pose.validate("pose"),
-		between("lsl.participants", c.LSL.Participants, 0, 64),
-		between("lsl.max_streams", c.LSL.MaxStreams, 1, 256),
+		c.LSL.validate(),
+		c.validateSynchrony(),
 	)
 }
 
@@ -66,13 +67,37 @@ func (c Config) validateCameras() error {
 			between(key+".width", cam.Width, 0, 16384),
 			between(key+".height", cam.Height, 0, 16384),
 			between(key+".fps", cam.FPS, 0, 1000),
-			between(key+".hfov_degrees", cam.HFOV, 1, 179),
+			cam.validateHFOV(key+".hfov_degrees"),
+			between(key+".latency_ms", cam.LatencyMS, 0, 10_000),
 			between(key+".duration_s", cam.Duration, 0, 1e9),
 		); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c Camera) validateHFOV(key string) error {
+	if c.HFOV == 0 {
+		return nil
+	}
+	return between(key, c.HFOV, 1, 175)
+}
+
+func (l LSL) validate() error {
+	if l.LoopbackOnly && len(l.Interfaces) > 0 {
+		return bad("lsl.interfaces", l.Interfaces, "empty where lsl.loopback_only is set")
+	}
+	if l.SessionID == "" || strings.Contains(l.SessionID, "'") {
+		return bad("lsl.session_id", l.SessionID, "a text without apostrophe, as default")
+	}
+	return firstError(
+		between("lsl.base_port", l.BasePort, 1, 65535),
+		between("lsl.port_range", l.PortRange, 1, 65535),
+		between("lsl.discovery_port", l.DiscoveryPort, 1, 65535),
+		between("lsl.slots", l.Slots, 0, 64),
+		between("lsl.max_slots", l.MaxSlots, 1, 256),
+	)
 }
 
 func (r Ring) validateTransports() error {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"facetrack/gpuring"
+	"facetrack/internal/clock"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -81,7 +82,7 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 	}
 	l, err := ipc.NewLink(s.env.Bus, s.env.Config.Rig, camera, s.env.Name, ipc.LinkOptions{
 		Dir: s.env.Config.Ring.Dir, Logger: s.env.Log, Allow: allowed(s.env.Config.Ring.Transports),
-		GPU: s.env.Config.CUDA.GPU, Sync: gpuring.Sync(s.env.Config.CUDA.Sync), Stuck: s.stuck,
+		GPU: s.env.Config.CUDA.GPU, Sync: gpuring.Sync(s.env.Config.CUDA.Sync), Stuck: s.stuck, Changed: s.changed,
 	})
 	if err != nil {
 		return nil, err
@@ -89,6 +90,16 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 	s.links[camera] = l
 	s.env.Telemetry.SetLink(camera, func() telemetry.Link { return report(l.Status()) })
 	return l, nil
+}
+
+// changed announces that a camera's pixels come in another way.
+func (s *Set) changed(st ipc.LinkStatus) {
+	e := ipc.Event{
+		Camera: st.Camera, Stage: s.env.Name, Event: ipc.EventTransport, Value: string(st.Transport), Reason: st.Reason, TimeNS: clock.Now(),
+	}
+	if err := s.env.Publish(st.Camera, ipc.KindEvents, &e); err != nil {
+		s.env.Log.Debug("change of transport not announced", "camera", st.Camera, "error", err)
+	}
 }
 
 // exit ends the process; tests replace it.

@@ -69,7 +69,7 @@ func setOn(nc *ipc.Conn, change func(*config.Config)) *Set {
 	cfg := config.Default()
 	cfg.Rig, cfg.Ring.Dir = stagetest.Rig, "" // where capture says
 	change(&cfg)
-	return New(&stage.Env{Name: "detect", Config: cfg, Bus: nc.Conn, Telemetry: telemetry.New("detect"), Log: stagetest.Quiet})
+	return New(&stage.Env{Name: "detect", Config: cfg, Bus: nc.Conn, Out: ipc.NewPublisher(nc.Conn), Telemetry: telemetry.New("detect"), Log: stagetest.Quiet})
 }
 
 func unchanged(*config.Config) {}

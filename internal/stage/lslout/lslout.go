@@ -1,8 +1,4 @@
-// Package lslout is the stage that offers every identity as a Lab Streaming Layer stream.
-//
-// A camera has one stream for each of its first participants from the start, so that a recorder can select it
-// before anybody is seen, and one more for each further identity when it appears. Each frame is one sample,
-// stamped with its capture instant; when the identity is not in the frame its values are NaN and its confidence 0.
+// Package lslout is the stage that offers what a rig finds as Lab Streaming Layer streams; package streams says which.
 package lslout
 
 import (
@@ -11,9 +7,9 @@ import (
 	"sync"
 
 	"facetrack/internal/clock"
-	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/queue"
+	"facetrack/internal/streams"
 	"facetrack/ipc"
 	"facetrack/lsl"
 )
@@ -24,25 +20,38 @@ const (
 	reasonNoMoreSlots = "too-many-streams"
 )
 
+// outlets opens streams for the readers of LSL.
+type outlets struct {
+	ctx     context.Context //nolint:containedctx // the stage's: the outlets live as long
+	options lsl.Options
+}
+
+// Open implements [streams.Sink].
+func (o outlets) Open(info lsl.StreamInfo) (streams.Stream, error) {
+	return lsl.NewOutlet(o.ctx, info, o.options)
+}
+
 type output struct {
-	env     *stage.Env
-	queue   *queue.Fair[ipc.Tracks]
-	cameras map[string]*cameraStreams
+	env   *stage.Env
+	queue *queue.Fair[ipc.Tracks]
+	set   *streams.Set
 }
 
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
-	o := &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), cameras: map[string]*cameraStreams{}}
-	defer func() { _ = o.close() }()
-	if env.Config.LSL.Enabled {
-		for _, c := range env.Config.Cameras {
-			if err := o.openFirst(ctx, c); err != nil {
-				return err
-			}
-		}
-		if _, err := env.Subscribe(ipc.KindTracks, o.receive); err != nil {
-			return err
-		}
+	if !env.Config.LSL.Enabled {
+		env.Ready()
+		<-ctx.Done()
+		return nil
+	}
+	o, err := open(ctx, env)
+	if err != nil {
+		return stage.Permanent(err)
+	}
+	defer func() { _ = o.set.Close() }()
+	listener, err := o.set.Listen(env.Bus, o.receive)
+	if err != nil {
+		return err
 	}
 	env.Ready()
 	var worker sync.WaitGroup
@@ -52,40 +61,24 @@ func Run(ctx context.Context, env *stage.Env) error {
 			if !ok {
 				return
 			}
-			o.frame(ctx, t)
+			o.frame(&t)
 		}
 	})
 	worker.Wait()
-	return nil
+	return listener.Close()
 }
 
-func (o *output) openFirst(ctx context.Context, c config.Camera) error {
-	streams := o.streams(c.Name)
-	for id := 1; id <= o.env.Config.LSL.Participants; id++ {
-		if _, err := streams.open(ctx, id); err != nil {
-			return stage.Permanent(err)
-		}
-	}
-	return nil
-}
-
-func (o *output) streams(camera string) *cameraStreams {
-	if o.cameras[camera] == nil {
-		o.cameras[camera] = newCameraStreams(o.env, camera)
-	}
-	return o.cameras[camera]
-}
-
-func (o *output) close() error {
-	var errs []error
-	for _, c := range o.cameras {
-		errs = append(errs, c.close())
-	}
-	return errors.Join(errs...)
+func open(ctx context.Context, env *stage.Env) (*output, error) {
+	c := env.Config.LSL
+	set, err := streams.New(env.Config, outlets{ctx, lsl.Options{
+		LoopbackOnly: c.LoopbackOnly, Interfaces: c.Interfaces, SessionID: c.SessionID,
+		BasePort: c.BasePort, PortRange: c.PortRange, DiscoveryPort: c.DiscoveryPort, Logger: env.Log,
+	}}, env.Log)
+	return &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), set: set}, err
 }
 
 func (o *output) receive(data []byte) {
-	t, err := ipc.DecodeTracks(data)
+	t, err := o.set.Read(data)
 	if err != nil {
 		o.env.Log.Warn("tracks message ignored", "error", err)
 		return
@@ -95,17 +88,13 @@ func (o *output) receive(data []byte) {
 	}
 }
 
-// frame sends one sample on every stream of the frame's camera.
-func (o *output) frame(ctx context.Context, t ipc.Tracks) {
+// frame sends one row on every stream of the frame's camera.
+func (o *output) frame(t *ipc.Tracks) {
 	begin := clock.Now()
-	streams := o.streams(t.Camera)
-	for i := range t.Faces {
-		if _, err := streams.open(ctx, t.Faces[i].ID); err != nil {
-			o.env.Telemetry.Drop(t.Camera, reasonNoMoreSlots)
-		}
+	err := o.set.Tracks(t)
+	if errors.Is(err, streams.ErrTooMany) {
+		o.env.Telemetry.Drop(t.Camera, reasonNoMoreSlots)
 	}
-	if err := streams.push(&t); err != nil && !errors.Is(err, lsl.ErrClosed) {
-		o.env.Log.Warn("sample not sent", "camera", t.Camera, "seq", t.Seq, "error", err)
-	}
+	o.set.Complain("frame", err)
 	o.env.Telemetry.Frame(t.Camera, len(t.Faces), clock.Since(begin), clock.Since(t.CaptureNS))
 }

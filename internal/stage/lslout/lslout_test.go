@@ -14,11 +14,41 @@ import (
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
-	"facetrack/internal/stage/queue"
 	"facetrack/internal/stage/stagetest"
+	"facetrack/internal/streams"
+	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 	"facetrack/lsl"
 )
+
+// configured makes streams that nobody but this test finds.
+func configured(t *testing.T) config.Config {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Rig = stagetest.Rig
+	cfg.LSL.LoopbackOnly, cfg.LSL.SessionID = true, strings.ReplaceAll(t.Name(), "/", "-")
+	return cfg
+}
+
+// surroundings have no server.
+func surroundings(t *testing.T) *stage.Env {
+	t.Helper()
+	return &stage.Env{Name: stage.LSLOut, Config: configured(t), Telemetry: telemetry.New(stage.LSLOut), Log: stagetest.Quiet, Ready: func() {}}
+}
+
+// opened are the outlets of a set by name.
+type opened struct {
+	outlets
+	byName map[string]*lsl.Outlet
+}
+
+func (o opened) Open(info lsl.StreamInfo) (streams.Stream, error) {
+	s, err := o.outlets.Open(info)
+	if err == nil {
+		o.byName[info.Name] = s.(*lsl.Outlet)
+	}
+	return s, err
+}
 
 // tracks are the faces of frame seq of a camera, captured seq milliseconds after second 100.
 func tracks(seq uint64, faces ...ipc.TrackedFace) ipc.Tracks {
@@ -73,7 +103,7 @@ func (r *reader) line() string {
 	return strings.TrimSpace(line)
 }
 
-func (r *reader) sample() (stamp float64, values [60]float32) {
+func (r *reader) sample() (stamp float64, values [54]float32) {
 	r.t.Helper()
 	var head [9]byte
 	if _, err := io.ReadFull(r.in, head[:]); err != nil {
@@ -89,11 +119,11 @@ func (r *reader) sample() (stamp float64, values [60]float32) {
 func (r *reader) expect(seq uint64, present bool, score float32) {
 	r.t.Helper()
 	stamp, v := r.sample()
-	if math.Abs(stamp-(100+float64(seq)/1000)) > 1e-9 || v[59] != float32(seq) || v[58] != score {
-		r.t.Errorf("stamp %v, frame number %v, confidence %v; want frame %d, %v", stamp, v[59], v[58], seq, score)
+	if math.Abs(stamp-(100+float64(seq)/1000)) > 1e-9 || v[53] != float32(seq) || v[52] != score {
+		r.t.Errorf("stamp %v, frame number %v, confidence %v; want frame %d, %v", stamp, v[53], v[52], seq, score)
 	}
-	if present && (v[25] != score/2 || v[57] != 60) || !present && (!isNaN(v[25]) || !isNaN(v[57])) {
-		r.t.Errorf("frame %d: jawOpen %v, headZ %v, present %v", seq, v[25], v[57], present)
+	if present && v[25] != score/2 || !present && !math.IsNaN(float64(v[25])) {
+		r.t.Errorf("frame %d: jawOpen %v, present %v", seq, v[25], present)
 	}
 }
 
@@ -139,7 +169,7 @@ func TestDisabledStageListensToNothing(t *testing.T) {
 
 // A stream that cannot be described would fail again after a restart.
 func TestImpossibleStreamIsPermanent(t *testing.T) {
-	env := surroundings(t, stagetest.Quiet)
+	env := surroundings(t)
 	env.Config.LSL.SessionID = "it's mine"
 	env.Config.Cameras = []config.Camera{{Name: "cam"}}
 	if err := Run(t.Context(), env); !errors.Is(err, stage.ErrPermanent) || !errors.Is(err, lsl.ErrInvalidInfo) {
@@ -147,10 +177,60 @@ func TestImpossibleStreamIsPermanent(t *testing.T) {
 	}
 }
 
+// Every stream of a camera gets one sample a frame, at the frame's capture instant.
+func TestEveryFrameIsASampleOfEveryStream(t *testing.T) {
+	env := surroundings(t)
+	env.Config.LSL.MaxSlots = 2
+	sink := opened{outlets{t.Context(), lsl.Options{LoopbackOnly: true, SessionID: env.Config.LSL.SessionID}}, map[string]*lsl.Outlet{}}
+	set, err := streams.New(env.Config, sink, env.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	o := &output{env: env, set: set}
+	push := func(seq uint64, faces ...ipc.TrackedFace) {
+		m := tracks(seq, faces...)
+		o.frame(&m)
+	}
+	push(9)
+	one := subscribe(t, sink.byName["facetrack lab cam face 1 expression"])
+	push(10, face(1, 0.5))
+	push(11, face(2, 0.25))
+	two := subscribe(t, sink.byName["facetrack lab cam face 2 expression"])
+	push(12, face(1, 0.125), face(2, 1), face(3, 1))
+
+	one.expect(10, true, 0.5)
+	one.expect(11, false, 0)
+	one.expect(12, true, 0.125)
+	two.expect(12, true, 1)
+	s := env.Telemetry.Snapshot().Cameras["cam"]
+	if s.Frames != 4 || s.Faces != 5 || fmt.Sprint(s.Dropped) != "map[too-many-streams:1]" {
+		t.Errorf("telemetry %+v", s)
+	}
+}
+
+// The stage opens its outlets as the configuration says.
+func TestOutletsAsConfigured(t *testing.T) {
+	env := surroundings(t)
+	env.Config.LSL.LoopbackOnly, env.Config.LSL.Interfaces = false, []string{"no-such-network"}
+	if _, err := open(t.Context(), env); !errors.Is(err, lsl.ErrInterface) {
+		t.Errorf("interfaces: %v", err)
+	}
+	env = surroundings(t)
+	env.Config.LSL.DiscoveryPort = 70000
+	if _, err := open(t.Context(), env); !errors.Is(err, lsl.ErrInvalidInfo) {
+		t.Errorf("ports: %v", err)
+	}
+}
+
 // When the outlets are behind, the oldest frame of the same camera makes room; its account is closed already.
 func TestFullQueueDropsTheOldest(t *testing.T) {
-	env := surroundings(t, stagetest.Quiet)
-	o := &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), cameras: map[string]*cameraStreams{}}
+	env := surroundings(t)
+	o, err := open(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.set.Close() })
 	for seq := range uint64(maxQueue + 2) {
 		m := tracks(seq)
 		data, err := m.AppendJSON(nil)

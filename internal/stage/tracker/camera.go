@@ -20,6 +20,7 @@ const (
 // camera is the tracker of one camera, and what the bucket knows of it.
 type camera struct {
 	people *track.Tracker
+	seats  seats
 	bucket *ipc.Bucket // nil: nothing is remembered
 	log    *slog.Logger
 	sentNS int64        // time of the frame that was remembered last

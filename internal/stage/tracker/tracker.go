@@ -30,6 +30,7 @@ type tracker struct {
 	env     *stage.Env
 	acks    *ipc.Acker
 	options track.Options
+	pairs   *pairs
 	pool    *queue.Pool[message]
 	cameras []map[string]*camera // one map a worker, touched by that worker alone
 }
@@ -48,8 +49,12 @@ func Run(ctx context.Context, env *stage.Env) error {
 		return stage.Permanent(err)
 	}
 	options.Pose = head
+	pairs, err := newPairs(env)
+	if err != nil {
+		return stage.Permanent(err)
+	}
 	t := &tracker{
-		env: env, options: options, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
+		env: env, pairs: pairs, options: options, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
 		pool: queue.NewPool[message](runtime.NumCPU(), maxQueue),
 	}
 	for range t.pool.Workers() {
@@ -101,12 +106,14 @@ func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	for _, f := range result.Faces {
 		out.Faces = append(out.Faces, trackedFace(f, t.env.Config.Tracker.KeepRaw))
 	}
+	c.seats.name(out.Faces, l.Width, l.Height)
 	out.Stamps.Tracks = clock.Now()
 	if err := t.env.Publish(l.Camera, ipc.KindTracks, &out); err != nil {
 		t.env.Drop(l.Frame, links.ReasonBus)
 		return
 	}
 	t.acks.Done(&l.Frame)
+	t.pairs.add(&out)
 	t.env.Telemetry.Frame(l.Camera, len(out.Faces), clock.Since(begin), clock.Since(l.CaptureNS))
 }
 
@@ -115,12 +122,10 @@ func (t *tracker) camera(ctx context.Context, worker int, f *ipc.Frame) *camera 
 	cameras := t.cameras[worker]
 	if cameras[f.Camera] == nil {
 		options := t.options
-		for _, c := range t.env.Config.Cameras {
-			if c.Name == f.Camera {
-				options.HFOVDegrees = c.HFOV
-			}
-		}
-		cameras[f.Camera] = openCamera(ctx, t.env, options, f)
+		options.HFOVDegrees = t.env.Config.CameraNamed(f.Camera).HFOV
+		c := openCamera(ctx, t.env, options, f)
+		c.seats = newSeats(t.env.Config.ParticipantsOf(f.Camera))
+		cameras[f.Camera] = c
 	}
 	return cameras[f.Camera]
 }

@@ -1,0 +1,84 @@
+package streams
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"facetrack/internal/config"
+	"facetrack/ipc"
+	"facetrack/lsl"
+)
+
+// ErrTooMany says that somebody gets no stream; the limit is lsl.max_slots of the configuration.
+var ErrTooMany = errors.New("no more streams")
+
+// Sink opens streams.
+type Sink interface {
+	Open(info lsl.StreamInfo) (Stream, error)
+}
+
+// Stream takes rows. [lsl.Outlet] and the streams of package xdf are some.
+type Stream interface {
+	Push(ts float64, values []float32) error
+	PushString(ts float64, values ...string) error
+	Close() error
+}
+
+// Set is all streams of a rig. It is safe for concurrent use.
+type Set struct {
+	cfg  config.Config
+	sink Sink
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	open    []Stream
+	cameras map[string]*camera
+	events  Stream
+	pairs   map[[2]string]*pair
+}
+
+// New opens the streams of events and synchrony; those of participants open with the first frame of their camera.
+func New(cfg config.Config, sink Sink, log *slog.Logger) (*Set, error) {
+	s := &Set{cfg: cfg, sink: sink, log: log, cameras: map[string]*camera{}, pairs: map[[2]string]*pair{}}
+	var err error
+	if s.events, err = s.start(s.eventsInfo()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, p := range cfg.SynchronyPairs() {
+		if s.pairs[p], err = s.openPair(p); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *Set) start(info lsl.StreamInfo) (Stream, error) {
+	stream, err := s.sink.Open(info)
+	if err != nil {
+		return nil, fmt.Errorf("stream %q: %w", info.Name, err)
+	}
+	s.open = append(s.open, stream)
+	return stream, nil
+}
+
+// Tracks makes a row of each stream of the frame's camera. ErrTooMany when somebody in it has none; all others' rows are made.
+func (s *Set) Tracks(t *ipc.Tracks) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, err := s.camera(t)
+	return errors.Join(err, c.admit(t), c.rows(t))
+}
+
+// Close closes all streams.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, stream := range s.open {
+		errs = append(errs, stream.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,134 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Number is a measure that may be unknown: NaN, which JSON writes as null.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(n))
+}
+
+// Synchrony is how far the expressions of two participants went together in one window; package track/synchrony defines the measures.
+type Synchrony struct {
+	A         string            `json:"a"`            // participants: positive lags mean that B follows A
+	B         string            `json:"b"`            //
+	FromNS    int64             `json:"t_from_ns"`    // the window, from ≤ t < to, on the time of the frames (Frame.TimeNS)
+	ToNS      int64             `json:"t_to_ns"`      //
+	CaptureNS int64             `json:"t_capture_ns"` // its end on CLOCK_MONOTONIC
+	Series    []SynchronySeries `json:"series"`       // one a channel, and last their mean
+}
+
+// SynchronySeries are the measures of one channel.
+type SynchronySeries struct {
+	Channel   string           `json:"channel"`
+	Value     SynchronyLagged  `json:"value"`     // of the values
+	Transient SynchronyLagged  `json:"transient"` // of their derivatives
+	Sustained SynchronyAtLevel `json:"sustained"` // of their slow baselines
+}
+
+// SynchronyLagged is a windowed cross-correlation; null where it cannot be told.
+type SynchronyLagged struct {
+	R       Number        `json:"r"`       // at lag 0
+	Nearest SynchronyPeak `json:"nearest"` // the peak nearest to lag 0
+	Highest SynchronyPeak `json:"highest"` // the highest peak
+	Valid   int           `json:"valid"`   // pairs of samples at lag 0
+}
+
+// SynchronyPeak is a maximum over the lags.
+type SynchronyPeak struct {
+	R    Number `json:"r"`
+	LagS Number `json:"lag_s"` // positive: B follows A
+}
+
+// SynchronyAtLevel is a correlation at lag 0.
+type SynchronyAtLevel struct {
+	R     Number `json:"r"`
+	Valid int    `json:"valid"`
+}
+
+// SynchronyMean is the channel of the last series: the mean of all.
+const SynchronyMean = "mean"
+
+// MaxSeries bounds the series of a Synchrony.
+const MaxSeries = 129
+
+// AppendJSON implements [Message].
+func (s *Synchrony) AppendJSON(buf []byte) ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("ipc: encode synchrony: %w", err)
+	}
+	return append(buf, data...), nil
+}
+
+// DecodeSynchrony reads a synchrony message.
+func DecodeSynchrony(data []byte) (Synchrony, error) {
+	var s Synchrony
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("ipc: decode synchrony: %w", err)
+	}
+	return s, s.check()
+}
+
+func (s *Synchrony) check() error {
+	if len(s.Series) > MaxSeries {
+		return fmt.Errorf("ipc: synchrony: %w: %d series, at most %d", ErrInvalid, len(s.Series), MaxSeries)
+	}
+	return errors.Join(checkParticipant("a", s.A), checkParticipant("b", s.B))
+}
+
+// Participant names somebody who has no name: the camera and the number there, as cam0:1.
+func Participant(camera string, id int) string { return fmt.Sprintf("%s:%d", camera, id) }
+
+// ValidParticipant says whether s is a name, or camera and number as [Participant] writes them.
+func ValidParticipant(s string) bool {
+	name, number, numbered := strings.Cut(s, ":")
+	if !numbered {
+		return ValidToken(s)
+	}
+	id := 0
+	for _, c := range number {
+		if c < '0' || c > '9' || id > 1e8 {
+			return false
+		}
+		id = id*10 + int(c-'0')
+	}
+	return ValidToken(name) && id > 0 && s == Participant(name, id)
+}
+
+func checkParticipant(what, s string) error {
+	if !ValidParticipant(s) {
+		return fmt.Errorf("%s %q: %w, nor camera and number as cam0:1", what, shorten(s, maxToken), ErrToken)
+	}
+	return nil
+}
+
+const synchronyToken = "synchrony"
+
+// SynchronySubject returns face.<rig>.synchrony.<a>.<b>; both may be [Any] to subscribe.
+func SynchronySubject(rig, a, b string) string {
+	return strings.Join([]string{subjectRoot, rig, synchronyToken, a, b}, ".")
+}
