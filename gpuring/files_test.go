@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -306,7 +307,14 @@ func TestCleanStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	removed, err := gpuring.CleanStale(o.Dir, "lab")
+	var removed []string
+	var err error
+	for end := time.Now().Add(10 * time.Second); err == nil && len(removed) < 3 && time.Now().Before(end); { // a killed process's lock may come free a moment after it was waited for
+		var now []string
+		now, err = gpuring.CleanStale(o.Dir, "lab")
+		removed = append(removed, now...)
+	}
+	slices.Sort(removed)
 	want := []string{filepath.Join(o.Dir, "facetrack-lab-cam1.ctl"), filepath.Join(o.Dir, "facetrack-lab-cam1.pix"), half}
 	if err != nil || !slices.Equal(removed, want) {
 		t.Errorf("removed %v, error %v; want %v", removed, err, want)

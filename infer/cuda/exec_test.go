@@ -174,13 +174,15 @@ func TestCloseOrder(t *testing.T) {
 		b.must(n.Close())
 	}
 	life() // a driver keeps for itself what it needed once
-	before := b.free()
-	for range 3 {
+	var kept int64
+	for range 5 { // other programs may use the GPU meanwhile; what a life does not give back is missing each time
+		before := b.free()
 		life()
+		if kept = before - b.free(); kept <= 0 {
+			return
+		}
 	}
-	if after := b.free(); after != before {
-		t.Errorf("%d bytes are not given back", before-after)
-	}
+	t.Errorf("%d bytes are not given back", kept)
 }
 
 // What does not fit is halved until it does.

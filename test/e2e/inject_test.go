@@ -21,6 +21,7 @@ type failure struct {
 	step string
 	why  []string // words of the reason that the link gives for its transport
 	sync string   // cuda.sync of the rig; events when empty
+	late bool     // while frames flow; networks run on the CPU then, which else would be the first to meet it
 }
 
 // failures of consumers. Two neighbours share a run: detect has one, landmarks the other.
@@ -46,8 +47,8 @@ var failures = []failure{
 	{step: "cuStreamWaitValue64=801", why: []string{"no 64-bit stream memory operations", "cuda.sync", "(801)"}, sync: "memops"},
 	{step: "cuStreamWriteValue64=801", why: []string{"no 64-bit stream memory operations", "cuda.sync", "(801)"}, sync: "memops"},
 	// When frames flow already; the frame that meets it comes over the next transport, too.
-	{step: "cuMemcpyDtoHAsync=700@20", why: []string{"broke on this ring", "cuMemcpyDtoHAsync", "(700)"}},
-	{step: "cuStreamSynchronize=719@20", why: []string{"broke on this ring", "cuStreamSynchronize", "(719)"}},
+	{step: "cuMemcpyDtoHAsync=700@20", why: []string{"broke on this ring", "cuMemcpyDtoHAsync", "(700)"}, late: true},
+	{step: "cuStreamSynchronize=719@20", why: []string{"broke on this ring", "cuStreamSynchronize", "(719)"}, late: true},
 }
 
 // A consumer that cannot read device memory, for whatever reason, or cannot any more, gets every frame in another way
@@ -55,15 +56,19 @@ var failures = []failure{
 func TestFailingAttach(t *testing.T) {
 	for pair := range slices.Chunk(failures, 2) {
 		detect, landmarks := pair[0], pair[1]
-		if detect.sync != landmarks.sync {
-			t.Fatalf("%s and %s want another cuda.sync and cannot share a run", detect.step, landmarks.step)
+		if detect.sync != landmarks.sync || detect.late != landmarks.late {
+			t.Fatalf("%s and %s want other rigs and cannot share a run", detect.step, landmarks.step)
 		}
 		t.Run(detect.step+","+landmarks.step, func(t *testing.T) {
 			t.Parallel()
 			undisturbed(t, func() (disturbed string) {
 				r := prepare(t).withGPU()
 				r.env = append(r.env, fault.Variable+"_DETECT="+detect.step, fault.Variable+"_LANDMARKS="+landmarks.step)
-				r.flowAtFullSpeed("cuda: {sync: " + cmp.Or(detect.sync, "events") + "}\n")
+				config := "cuda: {sync: " + cmp.Or(detect.sync, "events") + "}\n"
+				if detect.late {
+					config += "infer: {backend: cpu}\n"
+				}
+				r.flowAtFullSpeed(config)
 				return checkNothingLost(t, r.goesOnInHostMemory(map[string]failure{stage.Detect: detect, stage.Landmarks: landmarks}))
 			})
 		})
