@@ -12,9 +12,9 @@ import (
 	"facetrack/internal/testutil"
 )
 
-// canonicalSolver reads the canonical mesh out of the public landmark bundle: a zip whose geometry
+// canonicalMesh reads the canonical mesh out of the public landmark bundle: a zip whose geometry
 // member is a message with the mesh in field 1, and there the vertices, as floats x y z u v, in field 3.
-func canonicalSolver(t testing.TB) *PoseSolver {
+func canonicalMesh(t testing.TB) [][3]float64 {
 	t.Helper()
 	bundle, err := zip.OpenReader(filepath.Join(testutil.Assets(t), "models", "face_landmarker_v2_with_blendshapes.task"))
 	if err != nil {
@@ -47,7 +47,12 @@ func canonicalSolver(t testing.TB) *PoseSolver {
 	if len(mesh) != 468 {
 		t.Fatalf("the canonical mesh has %d points, want 468", len(mesh))
 	}
-	s, err := NewPoseSolver(mesh, nil)
+	return mesh
+}
+
+func canonicalSolver(t testing.TB) *PoseSolver {
+	t.Helper()
+	s, err := NewPoseSolver(canonicalMesh(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,9 @@ type Tracked struct {
 	Pose        Pose         // smoothed; meaningful when HasPose
 	RawPose     Pose         // as fitted to the raw points
 	HasPose     bool
+	Gaze        Gaze // smoothed; meaningful when HasGaze
+	RawGaze     Gaze // as told from the raw points and RawPose
+	HasGaze     bool // at least one eye is open and seen
 	Raw         Face // as observed
 }
 

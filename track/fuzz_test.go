@@ -73,6 +73,12 @@ func checkSane(t *testing.T, obs Observation, r Result) {
 		last = f.ID
 		values := append([]float64{f.Pose.Pitch, f.Pose.Yaw, f.Pose.Roll, f.Pose.X, f.Pose.Y, f.Pose.Z, f.Pose.RMS}, f.Box[:]...)
 		values = append(append(values, f.Blendshapes...), f.Pose.Quaternion[:]...)
+		if f.HasGaze != (f.Gaze.Direction != [3]float64{}) {
+			t.Fatalf("gaze %v: %+v", f.HasGaze, f.Gaze)
+		}
+		for _, e := range []EyeGaze{f.Gaze.Left, f.Gaze.Right} {
+			values = append(append(append(values, e.Origin[:]...), e.Direction[:]...), f.Gaze.Pitch, f.Gaze.Yaw, e.Openness)
+		}
 		for _, p := range f.Points {
 			values = append(values, float64(p[0]), float64(p[1]), float64(p[2]))
 		}

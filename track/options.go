@@ -25,6 +25,8 @@ type Options struct {
 	HFOVDegrees float64
 	// Pose fits head poses. Default: the built-in generic head, see [GenericPoseSolver].
 	Pose *PoseSolver
+	// Gaze tells where eyes look. Default: that of Pose's mesh, see [PoseSolver.Gaze]; a mesh without eyes gives no gaze.
+	Gaze *GazeSolver
 	// Smoothing configures the One Euro filters.
 	Smoothing Smoothing
 }
@@ -47,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Pose == nil {
 		o.Pose = GenericPoseSolver()
+	}
+	if o.Gaze == nil {
+		o.Gaze = o.Pose.Gaze()
 	}
 	o.Smoothing = o.Smoothing.withDefaults()
 	return o

@@ -57,3 +57,30 @@ func TestPoseOfAPortrait(t *testing.T) {
 		}
 	}
 }
+
+// TestGazeOfAPortrait: who looks into the lens has a gaze that points at it, within what the package comment says.
+func TestGazeOfAPortrait(t *testing.T) {
+	points, camera := portrait(t)
+	solvers(t, func(t *testing.T, s *PoseSolver) {
+		pose, err := s.Solve(points, camera, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.Gaze().Solve(points, camera, pose)
+		if err != nil || !g.Left.Valid || !g.Right.Valid {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		middle := [3]float64{}
+		for k := range middle {
+			middle[k] = -(g.Left.Origin[k] + g.Right.Origin[k])
+		}
+		lens, _ := normalized(middle)
+		t.Logf("%.1f° from the lens, left eye %.1f°, right eye %.1f°", between(g.Direction, lens), between(g.Left.Direction, lens), between(g.Right.Direction, lens))
+		if e := between(g.Direction, lens); e > 6 {
+			t.Errorf("gaze %+v is %.1f° from the lens", g, e)
+		}
+		if apart := g.Left.Origin[0] - g.Right.Origin[0]; math.Abs(apart-6.3) > 0.6 {
+			t.Errorf("eyes %.2f cm apart, want about 6.3", apart)
+		}
+	})
+}

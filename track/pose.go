@@ -38,6 +38,7 @@ type PoseSolver struct {
 	needs  int           // least number of points in the topology
 	center [3]float64    // weighted mean of the model
 	affine [3][3]float64 // inverse of the model's weighted scatter about its centre
+	gaze   *GazeSolver   // of the same mesh; nil when that has no corners of the eyes
 }
 
 // modelPoint is a point in head axes (x subject's left, y down, z back), cm.
@@ -75,8 +76,14 @@ func NewPoseSolver(canonical [][3]float64, stable []StablePoint) (*PoseSolver, e
 	if len(s.points) < 6 {
 		return nil, fmt.Errorf("%w: %d stable points; give at least 6", ErrModel, len(s.points))
 	}
+	if gaze, err := NewGazeSolver(canonical); err == nil {
+		s.gaze = gaze
+	}
 	return s, s.prepare()
 }
+
+// Gaze returns the gaze solver of the same mesh, nil when that lacks the corners of the eyes.
+func (s *PoseSolver) Gaze() *GazeSolver { return s.gaze }
 
 // prepare computes what every first guess needs.
 func (s *PoseSolver) prepare() error {

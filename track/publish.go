@@ -43,7 +43,7 @@ func (t *Tracker) change(p *person, visible bool, result *Result) {
 	p.published = p.published || visible
 }
 
-// measure fits the pose and smooths everything that is measured on p.
+// measure fits the pose, tells the gaze and smooths everything that is measured on p.
 func (t *Tracker) measure(p *person, c *candidate, camera Camera) Tracked {
 	face := c.face
 	out := Tracked{ID: p.id, Index: c.index, Presence: face.Presence, Raw: *face}
@@ -55,6 +55,10 @@ func (t *Tracker) measure(p *person, c *candidate, camera Camera) Tracked {
 	p.posed = err == nil
 	if p.posed {
 		p.pose, out.RawPose, out.HasPose = pose, pose, true
+	}
+	if p.posed && t.options.Gaze != nil {
+		out.RawGaze, err = t.options.Gaze.Solve(face.Points, camera, pose)
+		out.HasGaze = err == nil
 	}
 	p.smooth.apply(&out, c, &t.clock, &t.options.Smoothing)
 	return out

@@ -68,6 +68,16 @@ func (r *Rotation) apply(v *[3]float64) [3]float64 {
 	}
 }
 
+// ToHead takes a vector of the camera frame to the head's axes, the inverse rotation. With it [DirectionAngles] tells a
+// gaze relative to the head.
+func (r Rotation) ToHead(v [3]float64) [3]float64 {
+	return [3]float64{
+		r[0][0]*v[0] + r[1][0]*v[1] + r[2][0]*v[2],
+		r[0][1]*v[0] + r[1][1]*v[1] + r[2][1]*v[2],
+		r[0][2]*v[0] + r[1][2]*v[1] + r[2][2]*v[2],
+	}
+}
+
 // turned returns exp(w)·r for a rotation vector w in radians.
 func (r *Rotation) turned(w [3]float64) Rotation {
 	angle := math.Sqrt(w[0]*w[0] + w[1]*w[1] + w[2]*w[2])

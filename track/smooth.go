@@ -11,6 +11,7 @@ type Smoothing struct {
 	Blendshapes OneEuroParams // Beta per 1/s; default {3, 3, 2}
 	Angles      OneEuroParams // Beta per degree/s; default {1.5, 0.3, 1}
 	Position    OneEuroParams // Beta per cm/s; default {1.5, 0.3, 1}
+	Gaze        OneEuroParams // Beta per degree/s; default {1.5, 0.1, 1}
 }
 
 func (s Smoothing) withDefaults() Smoothing {
@@ -20,6 +21,7 @@ func (s Smoothing) withDefaults() Smoothing {
 		{&s.Blendshapes, &OneEuroParams{3, 3, 2}},
 		{&s.Angles, &OneEuroParams{1.5, 0.3, 1}},
 		{&s.Position, &OneEuroParams{1.5, 0.3, 1}},
+		{&s.Gaze, &OneEuroParams{1.5, 0.1, 1}},
 	} {
 		if !d.set.usable() {
 			*d.set = *d.fallback
@@ -33,6 +35,7 @@ type smoother struct {
 	points           OneEuroPoints
 	box, blendshapes OneEuro
 	angles, position OneEuro
+	gaze             gazeSmoother
 	last             float64
 }
 
@@ -41,7 +44,7 @@ type smoother struct {
 func (s *smoother) apply(out *Tracked, c *candidate, clock *clock, p *Smoothing) {
 	seconds := clock.seconds
 	face := c.face
-	out.Box, out.Pose = face.Box, out.RawPose
+	out.Box, out.Pose, out.Gaze = face.Box, out.RawPose, out.RawGaze
 	out.Points = append([][3]float32(nil), face.Points...)
 	out.Blendshapes = append([]float64(nil), face.Blendshapes...)
 	if p.Off {
@@ -53,6 +56,7 @@ func (s *smoother) apply(out *Tracked, c *candidate, clock *clock, p *Smoothing)
 		s.blendshapes.Reset()
 		s.angles.Reset()
 		s.position.Reset()
+		s.gaze.reset()
 	}
 	s.last = seconds
 	s.points.Filter(out.Points, face.Points, seconds, c.size, p.Points)
@@ -61,6 +65,7 @@ func (s *smoother) apply(out *Tracked, c *candidate, clock *clock, p *Smoothing)
 	if out.HasPose {
 		out.Pose = s.pose(out.RawPose, seconds, p)
 	}
+	s.gaze.apply(&out.Gaze, seconds, p)
 }
 
 // pose smooths angles across the ±180° seam, and the position.
