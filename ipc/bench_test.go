@@ -27,6 +27,16 @@ func BenchmarkEncode(b *testing.B) {
 			}
 		}
 	})
+	b.Run("tracks", func(b *testing.B) {
+		m := testTracks(rand.New(rand.NewPCG(1, 1)), 1)
+		buf := make([]byte, 0, 64<<10)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := m.AppendJSON(buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("encoding-json", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

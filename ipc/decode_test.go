@@ -18,6 +18,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 	frame := func(old, new string) string { return "{" + strings.Replace(identity, old, new, 1) + "}" }
 	face := func(s string) string { return "{" + identity + `,"topology":"t","faces":[` + s + "]}" }
 	const head = `{"roi":{"cx":1,"cy":1,"size":1,"rotation":0},"presence":1,"points":`
+	const tracked = `{"id":1,"box":[1,2,3,4],"pose":null,`
 	type decoder func([]byte) error
 	frames := decoder(func(b []byte) error { _, err := ipc.DecodeFrame(b); return err })
 	landmarks := decoder(func(b []byte) error { _, err := ipc.DecodeLandmarks(b); return err })
@@ -59,6 +60,9 @@ func TestDecodeNamesTheField(t *testing.T) {
 		{landmarks, face(`{"roi":{"cx":1,"cy":1,"size":-1,"rotation":0},"presence":1,"points":[]}`), "faces[0].roi.size: invalid value"},
 		{tracks, face(`{"id":-1}`), "faces[0].id: number out of range"},
 		{tracks, face(`{"id":1,"box":[1,2,3,4],"pose":{"yaw":true}}`), "faces[0].pose.yaw: value of another kind"},
+		{tracks, face(tracked + `"gaze":{"yaw":[]}}`), "faces[0].gaze.yaw: value of another kind"},
+		{tracks, face(tracked + `"gaze":{"left":{"origin_cm":[1,2,3]}}}`), "faces[0].gaze.left.direction: field missing"},
+		{tracks, face(tracked + `"gaze":{"right":{"direction":[1,0]}}}`), "faces[0].gaze.right.direction: value of another kind expected: 3 numbers"},
 		{detections, "{" + identity + `,"ran":true,"faces":[{"box":[0,0,1],"score":1}]}`, "faces[0].box: value of another kind expected: 4 numbers"},
 		{detections, "{" + identity + `,"ran":true,"faces":[{"box":[0,0,-1,1],"score":1}]}`, "faces[0].box: invalid value"},
 		{detections, "{" + identity + `,"faces":[]}`, "ran: field missing"},
@@ -91,6 +95,23 @@ func TestDecodeAcceptsForeignText(t *testing.T) {
 	peeked, err := ipc.PeekFrame([]byte(text))
 	if err != nil || peeked != m.Frame {
 		t.Errorf("peek in another order: %v, %+v", err, peeked)
+	}
+}
+
+// Tracks of a tracker that knows no gaze are read as before.
+func TestTracksWithoutGaze(t *testing.T) {
+	for _, gaze := range []string{``, `"gaze":null,`, `"gaze":{"pitch":1,"yaw":2,"left":null,"right":null},`} {
+		text := "{" + identity + `,"topology":"t","faces":[{"id":7,"box":[1,2,3,4],"score":1,"pose":null,` + gaze + `"points":[]}]}`
+		m, err := ipc.DecodeTracks([]byte(text))
+		if err != nil || len(m.Faces) != 1 || m.Faces[0].ID != 7 {
+			t.Fatalf("%q: %v, %+v", gaze, err, m.Faces)
+		}
+		if g := m.Faces[0].Gaze; (g != nil) != strings.Contains(gaze, "pitch") || g != nil && (g.Left != nil || g.Right != nil || g.Yaw != 2) {
+			t.Errorf("%q: %+v", gaze, g)
+		}
+		if _, ids, err := ipc.PeekTracks([]byte(text)); err != nil || !slices.Equal(ids, []int{7}) {
+			t.Errorf("%q: peeked %v, %v", gaze, ids, err)
+		}
 	}
 }
 

@@ -67,7 +67,9 @@ func FuzzDecodeLandmarks(f *testing.F) {
 func FuzzDecodeTracks(f *testing.F) {
 	m := testTracks(rand.New(rand.NewPCG(1, 1)), 1)
 	m.Faces[0].Points, m.Faces[0].Raw.Points = m.Faces[0].Points[:2], m.Faces[0].Raw.Points[:2]
-	fuzzDecoder(f, ipc.DecodeTracks, m)
+	oneEye := *m
+	oneEye.Faces = []ipc.TrackedFace{{ID: 3, Gaze: &ipc.Gaze{Pitch: -4, Right: m.Faces[0].Gaze.Right}}}
+	fuzzDecoder(f, ipc.DecodeTracks, m, &oneEye)
 }
 
 func FuzzDecodeDrop(f *testing.F) {

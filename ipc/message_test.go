@@ -63,9 +63,19 @@ func testTracks(r *rand.Rand, faces int) *ipc.Tracks {
 		if i%2 == 0 {
 			f.Raw = &ipc.RawFace{Pose: &ipc.Pose{Pitch: v[6]}, Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478)}
 		}
-		m.Faces = append(m.Faces, f)
+		m.Faces = append(m.Faces, withGaze(f, i, grid(r, 14, 1000, 90)))
 	}
 	return m
+}
+
+// withGaze gives faces both eyes, the left or the right one, or none, in turn.
+func withGaze(f ipc.TrackedFace, i int, v []float64) ipc.TrackedFace {
+	left, right := &ipc.Eye{Origin: [3]float64(v), Direction: [3]float64{-0.0871, 0, -0.9962}}, &ipc.Eye{Origin: [3]float64(v[3:]), Direction: [3]float64{0, 1, 0}}
+	f.Gaze = [...]*ipc.Gaze{{Pitch: v[6], Yaw: v[7], Left: left, Right: right}, {Pitch: v[6], Left: left}, nil, {Yaw: v[7], Right: right}}[i%4]
+	if f.Raw != nil {
+		f.Raw.Gaze = &ipc.Gaze{Pitch: v[8], Yaw: v[9], Right: right}
+	}
+	return f
 }
 
 func testDetections() *ipc.Detections {
@@ -110,7 +120,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	roundTrip(t, testDetections(), ipc.DecodeDetections)
 	roundTrip(t, testLandmarks(r, 3, 478), ipc.DecodeLandmarks)
 	roundTrip(t, testLandmarks(r, 0, 0), ipc.DecodeLandmarks)
-	roundTrip(t, testTracks(r, 3), ipc.DecodeTracks)
+	roundTrip(t, testTracks(r, 4), ipc.DecodeTracks)
 	roundTrip(t, &ipc.Drop{Camera: "c", Stage: "detect", Reason: "ring \"slot\" überschrieben\n", Seqs: []uint64{1, math.MaxUint64}}, ipc.DecodeDrop)
 	roundTrip(t, &ipc.Ack{Camera: "c", Seq: 7}, ipc.DecodeAck)
 	roundTrip(t, &ipc.End{Camera: "c", LastSeq: 7, Reason: "end of file"}, ipc.DecodeEnd)
@@ -128,10 +138,15 @@ func TestTextOfMessages(t *testing.T) {
 		ROI:    ipc.ROI{CX: 1.005, CY: -0.001, Size: 3, Rotation: 1.0 / 3},
 		Points: ipc.Points{{1.236, -2.5, 1920}}, Blendshapes: []float64{0.1234567, 1}, Source: "detection",
 	}}}
+	tracks := ipc.Tracks{Frame: frame, Topology: "t", Faces: []ipc.TrackedFace{{ID: 1, Gaze: &ipc.Gaze{
+		Pitch: 1.23456, Yaw: -7, Left: &ipc.Eye{Origin: [3]float64{3.1, -2, 60.12345}, Direction: [3]float64{-0.12187, -0.02155, -0.99231}},
+	}}}}
 	for _, c := range []struct {
 		message ipc.Message
 		want    string
 	}{
+		{&tracks, "{" + identity + `,"topology":"t","faces":[{"id":1,"box":[0,0,0,0],"score":0,"pose":null,"gaze":{"pitch":1.235,"yaw":-7,` +
+			`"left":{"origin_cm":[3.1,-2,60.123],"direction":[-0.1219,-0.0216,-0.9923]},"right":null},"points":[],"blendshapes":[]}]}`},
 		{&frame, "{" + identity + "}"},
 		{&recorded, "{" + identity + `,"t_media_ns":9,"ack":true}`},
 		{&ipc.Detections{Frame: frame}, "{" + identity + `,"ran":false,"faces":[]}`},
@@ -151,6 +166,9 @@ func TestEncodeNamesTheField(t *testing.T) {
 	landmarks := func(f ipc.FaceLandmarks) ipc.Message {
 		return &ipc.Landmarks{Frame: testFrame(), Faces: []ipc.FaceLandmarks{{}, f}}
 	}
+	gaze := func(g ipc.Gaze) ipc.Message {
+		return &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Gaze: &g}}}
+	}
 	noRing := testFrame()
 	noRing.Ring = ""
 	for want, m := range map[string]ipc.Message{
@@ -161,6 +179,8 @@ func TestEncodeNamesTheField(t *testing.T) {
 		"faces: too many":                       &ipc.Tracks{Frame: testFrame(), Faces: make([]ipc.TrackedFace, ipc.MaxFaces+1)},
 		"faces[0].box[3]: NaN":                  &ipc.Detections{Frame: testFrame(), Faces: []ipc.Detection{{Box: [4]float64{0, 0, 0, nan}}}},
 		"faces[0].keypoints[1][0]: NaN":         &ipc.Detections{Frame: testFrame(), Faces: []ipc.Detection{{KeyPoints: [][2]float64{{}, {nan, 0}}}}},
+		"faces[0].direction[1]: NaN":            gaze(ipc.Gaze{Right: &ipc.Eye{Direction: [3]float64{0, nan, 0}}}),
+		"faces[0].origin_cm[0]: NaN":            gaze(ipc.Gaze{Left: &ipc.Eye{Origin: [3]float64{inf, 0, 0}}}),
 		"faces[0].yaw: NaN":                     &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Pose: &ipc.Pose{Yaw: nan}}}},
 		"ring: invalid value":                   &noRing,
 		`camera "a.b": not a name`:              &ipc.Ack{Camera: "a.b"},

@@ -19,6 +19,7 @@ type Pose struct {
 // RawFace is a face before smoothing.
 type RawFace struct {
 	Pose        *Pose     `json:"pose"`
+	Gaze        *Gaze     `json:"gaze"`
 	Blendshapes []float64 `json:"blendshapes"`
 	Points      Points    `json:"points"`
 }
@@ -29,6 +30,7 @@ type TrackedFace struct {
 	Box         [4]float64 `json:"box"` // x, y, width, height; px of the full-resolution frame
 	Score       float64    `json:"score"`
 	Pose        *Pose      `json:"pose"` // nil when no head pose explains the points
+	Gaze        *Gaze      `json:"gaze"` // nil when neither eye shows where it looks
 	Blendshapes []float64  `json:"blendshapes"`
 	Points      Points     `json:"points"`
 	Raw         *RawFace   `json:"raw,omitempty"`
@@ -45,8 +47,8 @@ type Tracks struct {
 
 var (
 	tracksFields  = append(frameFields[:len(frameFields):len(frameFields)], "topology", "faces", "lost")
-	trackedFields = []string{"id", "box", "score", "pose", "blendshapes", "points", "raw", "participant"}
-	rawFields     = []string{"pose", "blendshapes", "points"}
+	trackedFields = []string{"id", "box", "score", "pose", "gaze", "blendshapes", "points", "raw", "participant"}
+	rawFields     = []string{"pose", "gaze", "blendshapes", "points"}
 	poseFields    = []string{"pitch", "yaw", "roll", "x_cm", "y_cm", "z_cm"}
 )
 
@@ -74,10 +76,14 @@ func (f *TrackedFace) encode(e *wire.Encoder) {
 	e.Float(`,"score":`, f.Score, scoreDecimals)
 	e.Raw(`,"pose":`)
 	f.Pose.encode(e)
+	e.Raw(`,"gaze":`)
+	f.Gaze.encode(e)
 	encodeShape(e, f.Points, f.Blendshapes)
 	if f.Raw != nil {
 		e.Raw(`,"raw":{"pose":`)
 		f.Raw.Pose.encode(e)
+		e.Raw(`,"gaze":`)
+		f.Raw.Gaze.encode(e)
 		encodeShape(e, f.Raw.Points, f.Raw.Blendshapes)
 		e.Raw("}")
 	}
@@ -178,7 +184,7 @@ func (f *TrackedFace) decodeWithoutPoints(c *wire.Cursor) { f.decodeParts(c, fal
 
 func (f *TrackedFace) decodeParts(c *wire.Cursor, points bool) {
 	seen := c.Fields(trackedFields, func(i int) {
-		if !points && (i == 5 || i == 6) {
+		if !points && (i == 6 || i == 7) {
 			c.Pass()
 			return
 		}
@@ -192,12 +198,14 @@ func (f *TrackedFace) decodeParts(c *wire.Cursor, points bool) {
 		case 3:
 			f.Pose = decodePose(c)
 		case 4:
-			f.Blendshapes = c.Floats(MaxBlendshapes)
+			f.Gaze = decodeGaze(c)
 		case 5:
-			f.Points = c.Points3(MaxPoints)
+			f.Blendshapes = c.Floats(MaxBlendshapes)
 		case 6:
-			f.Raw = decodeRaw(c)
+			f.Points = c.Points3(MaxPoints)
 		case 7:
+			f.Raw = decodeRaw(c)
+		case 8:
 			if f.Participant = c.String(maxText); f.Participant != "" {
 				c.Fail(CheckToken("participant", f.Participant))
 			}
@@ -217,8 +225,10 @@ func decodeRaw(c *wire.Cursor) *RawFace {
 		case 0:
 			r.Pose = decodePose(c)
 		case 1:
-			r.Blendshapes = c.Floats(MaxBlendshapes)
+			r.Gaze = decodeGaze(c)
 		case 2:
+			r.Blendshapes = c.Floats(MaxBlendshapes)
+		case 3:
 			r.Points = c.Points3(MaxPoints)
 		}
 	})
