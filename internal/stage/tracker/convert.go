@@ -29,10 +29,13 @@ func pointsBox(points ipc.Points) [4]float64 {
 
 func trackedFace(f track.Tracked, keepRaw bool) ipc.TrackedFace {
 	out := ipc.TrackedFace{
-		ID: f.ID, Box: f.Box, Score: f.Presence, Pose: pose(f.Pose, f.HasPose), Blendshapes: f.Blendshapes, Points: f.Points,
+		ID: f.ID, Box: f.Box, Score: f.Presence, Pose: pose(f.Pose, f.HasPose), Gaze: gaze(f.Gaze, f.HasGaze),
+		Blendshapes: f.Blendshapes, Points: f.Points,
 	}
 	if keepRaw {
-		out.Raw = &ipc.RawFace{Pose: pose(f.RawPose, f.HasPose), Blendshapes: f.Raw.Blendshapes, Points: f.Raw.Points}
+		out.Raw = &ipc.RawFace{
+			Pose: pose(f.RawPose, f.HasPose), Gaze: gaze(f.RawGaze, f.HasGaze), Blendshapes: f.Raw.Blendshapes, Points: f.Raw.Points,
+		}
 	}
 	return out
 }
@@ -44,4 +47,18 @@ func pose(p track.Pose, fits bool) *ipc.Pose {
 	return &ipc.Pose{
 		Pitch: p.Pitch, Yaw: p.Yaw, Roll: p.Roll, X: p.X, Y: p.Y, Z: p.Z,
 	}
+}
+
+func gaze(g track.Gaze, known bool) *ipc.Gaze {
+	if !known {
+		return nil
+	}
+	return &ipc.Gaze{Pitch: g.Pitch, Yaw: g.Yaw, Left: eye(g.Left), Right: eye(g.Right)}
+}
+
+func eye(e track.EyeGaze) *ipc.Eye {
+	if !e.Valid {
+		return nil
+	}
+	return &ipc.Eye{Origin: e.Origin, Direction: e.Direction}
 }

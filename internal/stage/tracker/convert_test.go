@@ -66,10 +66,13 @@ func TestTrackedFaceKeepsRawOnDemand(t *testing.T) {
 	f := track.Tracked{
 		ID: 7, Presence: 0.9, Box: [4]float64{1, 2, 3, 4}, Points: [][3]float32{{1, 1, 1}}, Blendshapes: []float64{0.1}, HasPose: true,
 		Pose: track.Pose{Pitch: 1, Yaw: 2, Roll: 3, X: 4, Y: 5, Z: 6}, RawPose: track.Pose{Pitch: 10, Yaw: 20, Roll: 30, X: 40, Y: 50, Z: 60},
-		Raw: track.Face{Points: [][3]float32{{2, 2, 2}}, Blendshapes: []float64{0.2}},
+		Raw:     track.Face{Points: [][3]float32{{2, 2, 2}}, Blendshapes: []float64{0.2}},
+		HasGaze: true, Gaze: track.Gaze{Pitch: 7, Yaw: 8, Left: track.EyeGaze{Valid: true, Origin: [3]float64{1, 2, 3}, Direction: [3]float64{0, 0, -1}}},
+		RawGaze: track.Gaze{Pitch: 70, Yaw: 80, Right: track.EyeGaze{Valid: true, Origin: [3]float64{4, 5, 6}, Direction: [3]float64{1, 0, 0}}},
 	}
 	want := ipc.TrackedFace{
 		ID: 7, Box: [4]float64{1, 2, 3, 4}, Score: 0.9, Pose: &ipc.Pose{Pitch: 1, Yaw: 2, Roll: 3, X: 4, Y: 5, Z: 6},
+		Gaze:        &ipc.Gaze{Pitch: 7, Yaw: 8, Left: &ipc.Eye{Origin: [3]float64{1, 2, 3}, Direction: [3]float64{0, 0, -1}}},
 		Blendshapes: []float64{0.1}, Points: ipc.Points{{1, 1, 1}},
 	}
 	if got := trackedFace(f, false); !reflect.DeepEqual(got, want) {
@@ -77,12 +80,13 @@ func TestTrackedFaceKeepsRawOnDemand(t *testing.T) {
 	}
 	want.Raw = &ipc.RawFace{
 		Pose: &ipc.Pose{Pitch: 10, Yaw: 20, Roll: 30, X: 40, Y: 50, Z: 60}, Blendshapes: []float64{0.2}, Points: ipc.Points{{2, 2, 2}},
+		Gaze: &ipc.Gaze{Pitch: 70, Yaw: 80, Right: &ipc.Eye{Origin: [3]float64{4, 5, 6}, Direction: [3]float64{1, 0, 0}}},
 	}
 	if got := trackedFace(f, true); !reflect.DeepEqual(got, want) {
 		t.Errorf("face with raw values %+v\nwant %+v", got, want)
 	}
-	f.HasPose = false
-	if got := trackedFace(f, true); got.Pose != nil || got.Raw.Pose != nil {
-		t.Errorf("points that no pose explains have poses %+v and %+v", got.Pose, got.Raw.Pose)
+	f.HasPose, f.HasGaze = false, false
+	if got := trackedFace(f, true); got.Pose != nil || got.Raw.Pose != nil || got.Gaze != nil || got.Raw.Gaze != nil {
+		t.Errorf("points that no pose explains have poses %+v and %+v, gazes %+v and %+v", got.Pose, got.Raw.Pose, got.Gaze, got.Raw.Gaze)
 	}
 }

@@ -135,6 +135,10 @@ func checkFace(t *testing.T, p ipc.TrackedFace, cx, cy float64) {
 	if math.Hypot(float64(iris[0])-(cx-0.18*96), float64(iris[1])-(cy-0.12*96)) > 0.02 {
 		t.Errorf("raw iris at %v", iris)
 	}
+	// The template's irises are level with the corners of the eyes; an iris that looks ahead is 0.2 cm higher.
+	if g := p.Gaze; g == nil || g.Left == nil || g.Right == nil || g.Left.Origin[0]-g.Right.Origin[0] < 5 || math.Abs(g.Pitch+11) > 6 || math.Abs(g.Yaw) > 10 {
+		t.Errorf("gaze %+v", g)
+	}
 	if math.Abs(p.Pose.Roll) > 1 || math.Abs(p.Pose.Yaw) > 3 || math.Abs(p.Raw.Pose.Z/92.4-1) > 0.05 { // 554 px focal length × 16 cm / 96 px
 		t.Errorf("pose %+v", p.Pose)
 	}
