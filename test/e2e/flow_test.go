@@ -133,6 +133,9 @@ func TestRecordedLine(t *testing.T) {
 	if f.ID != 1 || f.Score < 0.9 || len(f.Points) != 478 || len(f.Blendshapes) != 52 {
 		t.Errorf("face: id %d, score %v, %d points, %d blendshapes", f.ID, f.Score, len(f.Points), len(f.Blendshapes))
 	}
+	if g := f.Gaze; g == nil || g.Left == nil || g.Right == nil || math.Abs(g.Pitch) > 30 || math.Abs(g.Yaw) > 30 {
+		t.Errorf("gaze %+v, want both eyes' and roughly ahead", g)
+	}
 	for i, v := range f.Blendshapes {
 		if math.Abs(v-testmodels.Blendshape(i)) > 1e-3 {
 			t.Fatalf("blendshape %d is %v, want %v", i, v, testmodels.Blendshape(i))
