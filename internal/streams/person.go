@@ -47,7 +47,7 @@ var book = []lsl.Channel{
 func (c *camera) add(who config.Participant) error {
 	p := &person{camera: c, who: who}
 	c.people = append(c.people, p)
-	kinds := []kind{expression, head}
+	kinds := []kind{expression, head, gaze}
 	if c.set.cfg.LSL.Mesh {
 		kinds = append(kinds, mesh)
 	}

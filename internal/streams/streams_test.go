@@ -241,6 +241,44 @@ func TestHead(t *testing.T) {
 	}
 }
 
+func TestGaze(t *testing.T) {
+	s, k, _ := newSet(t, scene)
+	looking := face(1, "mother")
+	direction := [3]float64{0.6, 0, -0.8} // to image right, which is the subject's left
+	looking.Gaze = &ipc.Gaze{
+		Yaw: math.Atan2(0.6, 0.8) * 180 / math.Pi, Left: &ipc.Eye{Origin: [3]float64{6.3, 0, 63}, Direction: direction}, Right: &ipc.Eye{Direction: direction},
+	}
+	winking := face(2, "child")
+	winking.Gaze = &ipc.Gaze{Pitch: 30, Right: &ipc.Eye{Origin: [3]float64{1, 2, 63}, Direction: [3]float64{0, -0.5, -math.Sqrt(0.75)}}}
+	must(t, s.Tracks(frame("a", 1, looking, winking)))
+	must(t, s.Tracks(frame("a", 2, face(1, "mother")))) // both eyes closed
+	g := k.streams["mother gaze"]
+	if g.info.Type != "Gaze" || g.info.ChannelCount != 19 {
+		t.Errorf("%+v", g.info)
+	}
+	for label, want := range map[string]float64{
+		"leftPositionX": 0.06, "leftPositionZ": 0.6, "leftDirectionX": 0.6, "leftDirectionZ": -0.8, "rightDirectionX": 0.6,
+		"bothDirectionX": 0.6, "bothDirectionY": 0, "bothDirectionZ": -0.8, "bothHeading": 36.8699, "bothPitch": 0, "Confidence": 0.75,
+	} {
+		if got := g.value(t, 0, label); math.Abs(float64(got)-want) > 1e-5 {
+			t.Errorf("%s is %v, want %v", label, got, want)
+		}
+	}
+	if !isNaN(g.value(t, 1, "bothDirectionX")) || !isNaN(g.value(t, 1, "leftDirectionX")) || g.value(t, 1, "Confidence") != 0.75 {
+		t.Errorf("closed eyes: %v", g.rows[1])
+	}
+	c := k.streams["child gaze"]
+	if !isNaN(c.value(t, 0, "leftDirectionX")) || !isNaN(c.value(t, 0, "leftPositionX")) || math.Abs(float64(c.value(t, 0, "bothDirectionY"))+0.5) > 1e-6 ||
+		math.Abs(float64(c.value(t, 0, "rightPositionZ"))-0.63) > 1e-6 {
+		t.Errorf("one eye: %v", c.rows[0])
+	}
+	for _, channel := range g.info.Desc.Channels[:17] {
+		if eye := channel.Fields[0].Text; !strings.HasPrefix(channel.Label, eye) {
+			t.Errorf("%s is of eye %q", channel.Label, eye)
+		}
+	}
+}
+
 func TestMeshIsThereWhenAskedFor(t *testing.T) {
 	s, k, _ := newSet(t, scene+"lsl: {mesh: true}\n")
 	must(t, s.Tracks(frame("a", 5, face(1, "mother"))))
