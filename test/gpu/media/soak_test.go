@@ -15,6 +15,7 @@ import (
 
 	"facetrack/infer"
 	"facetrack/internal/gpuvision"
+	"facetrack/internal/nvml"
 	"facetrack/vision"
 )
 
@@ -177,17 +178,22 @@ func (w *workload) detect(i int, frames []gpuvision.Frame) error {
 	return err
 }
 
-// memory is what is taken, MiB.
+// memory is what this process has taken, MiB.
 type memory struct {
-	Device float64 `json:"device"` // of all processes
-	Host   float64 `json:"host"`   // of this one
+	Device float64 `json:"device"` // as NVML tells; where it does not, that of all processes
+	Host   float64 `json:"host"`
 }
 
 func (w *workload) taken() memory {
 	w.t.Helper()
-	free, total, err := w.device.Context().MemInfo()
+	device, err := ownMemory(w.device.Context().Device().UUID.String())
 	if err != nil {
-		w.t.Fatal(err)
+		w.t.Logf("memory of the whole GPU is compared: %v", err)
+		var free, total int64
+		if free, total, err = w.device.Context().MemInfo(); err != nil {
+			w.t.Fatal(err)
+		}
+		device = total - free
 	}
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -197,5 +203,28 @@ func (w *workload) taken() memory {
 	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
 		w.t.Fatal(err)
 	}
-	return memory{float64(total-free) / mebibyte, float64(resident*int64(os.Getpagesize())) / mebibyte}
+	return memory{float64(device) / mebibyte, float64(resident*int64(os.Getpagesize())) / mebibyte}
+}
+
+// ownMemory is how much of a GPU's memory this process has, whatever others do there.
+func ownMemory(gpu string) (int64, error) {
+	library, err := nvml.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = library.Close() }()
+	device, err := library.Device(gpu)
+	if err != nil {
+		return 0, err
+	}
+	all, err := device.Processes()
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range all {
+		if p.PID == os.Getpid() && p.Bytes >= 0 {
+			return p.Bytes, nil
+		}
+	}
+	return 0, fmt.Errorf("NVML does not tell the memory of process %d", os.Getpid())
 }
