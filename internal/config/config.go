@@ -109,6 +109,7 @@ type Smoothing struct {
 	Points      OneEuro `yaml:"points" json:"points"`
 	Blendshapes OneEuro `yaml:"blendshapes" json:"blendshapes"`
 	Pose        OneEuro `yaml:"pose" json:"pose"`
+	Gaze        OneEuro `yaml:"gaze" json:"gaze"`
 }
 
 // OneEuro is the parameter set of one One Euro filter.
@@ -155,6 +156,7 @@ func Default() Config {
 				Points:      OneEuro{MinCutoff: 2, Beta: 20, DCutoff: 1},
 				Blendshapes: OneEuro{MinCutoff: 3, Beta: 3, DCutoff: 2},
 				Pose:        OneEuro{MinCutoff: 1.5, Beta: 0.3, DCutoff: 1},
+				Gaze:        OneEuro{MinCutoff: 1.5, Beta: 0.1, DCutoff: 1},
 			},
 		},
 		LSL:       LSL{Enabled: true, Slots: 1, MaxSlots: 16, SessionID: "default", BasePort: 16572, PortRange: 32, DiscoveryPort: 16571},

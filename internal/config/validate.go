@@ -43,6 +43,7 @@ func (c Config) Validate() error {
 		c.Tracker.Smoothing.Points.validate("points"),
 		c.Tracker.Smoothing.Blendshapes.validate("blendshapes"),
 		c.Tracker.Smoothing.Pose.validate("pose"),
+		c.Tracker.Smoothing.Gaze.validate("gaze"),
 		c.LSL.validate(),
 		c.validateSynchrony(),
 	)

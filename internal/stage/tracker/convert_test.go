@@ -17,6 +17,7 @@ func TestOptionsComeFromTheConfiguration(t *testing.T) {
 			Points:      config.OneEuro{MinCutoff: 4, Beta: 5, DCutoff: 6},
 			Blendshapes: config.OneEuro{MinCutoff: 7, Beta: 8, DCutoff: 9},
 			Pose:        config.OneEuro{MinCutoff: 10, Beta: 11, DCutoff: 12},
+			Gaze:        config.OneEuro{MinCutoff: 13, Beta: 14, DCutoff: 15},
 		},
 	})
 	points, pose := track.OneEuroParams{MinCutoff: 4, Beta: 5, DCutoff: 6}, track.OneEuroParams{MinCutoff: 10, Beta: 11, DCutoff: 12}
@@ -24,6 +25,7 @@ func TestOptionsComeFromTheConfiguration(t *testing.T) {
 		MemorySeconds: 1, ReIDSeconds: 2, ReIDSimilarity: 0.8, MaxFaces: 3,
 		Smoothing: track.Smoothing{
 			Points: points, Box: points, Blendshapes: track.OneEuroParams{MinCutoff: 7, Beta: 8, DCutoff: 9}, Angles: pose, Position: pose,
+			Gaze: track.OneEuroParams{MinCutoff: 13, Beta: 14, DCutoff: 15},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -140,6 +140,7 @@ func trackOptions(c config.Tracker) track.Options {
 		Smoothing: track.Smoothing{
 			Off: !c.Smoothing.Enabled, Points: euro(c.Smoothing.Points), Box: euro(c.Smoothing.Points),
 			Blendshapes: euro(c.Smoothing.Blendshapes), Angles: euro(c.Smoothing.Pose), Position: euro(c.Smoothing.Pose),
+			Gaze: euro(c.Smoothing.Gaze),
 		},
 	}
 }
