@@ -84,5 +84,5 @@
 // published methods without calibration have. Noise comes on top: 0.3 px on every point is 3.7° RMS an eye and 2.7° for
 // both at 60 cm in an image 640 px wide, heads turned by up to 30° and eyes by up to 25°; smoothing halves it. So gaze
 // tells at which person or where on a wall somebody looks, and how that changes; for a place on a screen calibrate with
-// known targets.
+// known targets. The wrong field of view of the example above costs gaze less than 1° in the middle and 6° at the border.
 package track

@@ -380,3 +380,31 @@ func BenchmarkGaze(b *testing.B) {
 		}
 	}
 }
+
+// TestGazeOfTheWrongFieldOfView pins what the package comment says: gaze suffers as the head's angles do.
+func TestGazeOfTheWrongFieldOfView(t *testing.T) {
+	for _, c := range []struct{ x, limit float64 }{{0, 1}, {32, 7}} { // cm from the axis; 32 is near the border
+		worst := 0.0
+		for yaw := -20.0; yaw <= 20; yaw += 10 {
+			for eyes := -20.0; eyes <= 20; eyes += 10 {
+				a := newEyes(GenericPoseSolver(), eyes/2, eyes, RotationFromAngles(yaw/2, yaw, 0), [3]float64{c.x, 0, 60})
+				a.camera.HFOVDegrees = 70
+				points := a.draw(t)
+				a.camera.HFOVDegrees = 60
+				pose, err := a.solver.Solve(points, a.camera, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g, err := a.solver.Gaze().Solve(points, a.camera, pose)
+				if err != nil {
+					t.Fatal(err)
+				}
+				worst = max(worst, between(g.Direction, a.truth()))
+			}
+		}
+		t.Logf("%g cm from the axis: worst %.2f°", c.x, worst)
+		if worst > c.limit {
+			t.Errorf("%g cm from the axis: off by %.2f°, documented as at most %g°", c.x, worst, c.limit)
+		}
+	}
+}
