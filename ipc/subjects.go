@@ -75,9 +75,6 @@ func AllCameras(rig string, kind Kind) string { return Subject(rig, Any, kind) }
 // AllKinds returns the subject of everything about one camera.
 func AllKinds(rig, camera string) string { return Subject(rig, camera, Any) }
 
-// Everything returns the subject of all messages of a rig.
-func Everything(rig string) string { return subjectRoot + "." + rig + ".>" }
-
 // ParseSubject takes a received subject apart and checks each token.
 func ParseSubject(subject string) (rig, camera string, kind Kind, err error) {
 	t := strings.Split(subject, ".")
