@@ -80,8 +80,8 @@
 // lies about 5° nasally of the optical one (angle kappa, different in everybody): the two eyes of somebody who looks into the
 // distance point about 5° outwards each, which cancels in the mean of both. An eyeball 1 mm off its place costs 5°. Three
 // people who look into the lens of a photograph were off by 0.6°, 0.7° and 2.4° (each eye of the first by 5° outwards); of
-// two who nod by 6.5° and 8.1° (SD) the gaze keeps within 2.2° and 4.6°. For an unknown person expect 5° to 10°, as
-// published methods without calibration have. Noise comes on top: 0.3 px on every point is 3.7° RMS an eye and 2.7° for
+// two who nod by 6.5° and 8.1° (SD) the gaze keeps within 2.2° and 4.6°. For an unknown person expect
+// 5° to 10°; no recordings with known gaze were measured. Noise comes on top: 0.3 px on every point is 3.7° RMS an eye and 2.7° for
 // both at 60 cm in an image 640 px wide, heads turned by up to 30° and eyes by up to 25°; smoothing halves it. So gaze
 // tells at which person or where on a wall somebody looks, and how that changes; for a place on a screen calibrate with
 // known targets. The wrong field of view of the example above costs gaze less than 1° in the middle and 6° at the border.

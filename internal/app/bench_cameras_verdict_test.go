@@ -88,7 +88,8 @@ func TestVerdictOnCameras(t *testing.T) {
 		modes []CamerasRun
 		want  []string
 	}{
-		"nothing asked for": {BenchCamerasCmd{}, []CamerasRun{run("processes", 0)}, nil},
+		"nothing asked for": {BenchCamerasCmd{}, []CamerasRun{run("processes", 2)}, nil},
+		"not even one":      {BenchCamerasCmd{}, []CamerasRun{run("processes", 0)}, []string{"processes holds not even one camera; 1: near"}},
 		"not held":          {BenchCamerasCmd{Cameras: 1}, []CamerasRun{run("processes", 1), run("host-copy", 0)}, []string{"host-copy does not hold 1: near"}},
 		"enough":            {BenchCamerasCmd{AtLeast: 64}, []CamerasRun{run("processes", 64), run("host-copy", 2)}, nil},
 		"too few": {
