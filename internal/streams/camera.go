@@ -19,6 +19,7 @@ type camera struct {
 
 	size   [2]int
 	lastNS int64 // when the last frame was taken
+	gapNS  int64 // how long after the one before
 	last   uint64
 	lost   bool
 }
@@ -82,6 +83,9 @@ func (c *camera) has(id int) bool {
 func (c *camera) rows(t *ipc.Tracks) error {
 	taken := c.cfg.AcquiredNS(t.CaptureNS)
 	errs := []error{c.back(t.Seq, taken)}
+	if c.lastNS > 0 {
+		c.gapNS = taken - c.lastNS
+	}
 	c.lastNS, c.last = taken, t.Seq
 	for _, p := range c.people {
 		face := p.in(t.Faces)

@@ -33,6 +33,6 @@
 //	{"event":"camera_back","camera":"cam0","frame":1201}
 //	{"event":"transport","camera":"cam0","stage":"detect","transport":"shm","reason":"cuda-ipc: …"}
 //
-// Somebody is lost who is in no frame for a second, a camera that gives none for two, or says that it ends. Both are told then, with
+// Somebody is lost who is in no frame for a second, a camera that gives none for two, or three of its frames' distance, or says that it ends. Both are told then, with
 // the stamp and the number of the first frame without them, and of the last frame there was.
 package streams

@@ -12,6 +12,7 @@ import (
 const (
 	lostAfterNS   = 1_000_000_000 // without a participant
 	silentAfterNS = 2_000_000_000 // without a frame
+	slowCameras   = 3             // or so many times the distance of the last two
 )
 
 // marker is the text of an event.
@@ -114,7 +115,7 @@ func (s *Set) Silent(now int64) error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, c := range s.cameras {
-		if c.cfg.AcquiredNS(now)-c.lastNS >= silentAfterNS {
+		if c.cfg.AcquiredNS(now)-c.lastNS >= max(silentAfterNS, slowCameras*c.gapNS) {
 			errs = append(errs, c.lose("silent"))
 		}
 	}

@@ -425,6 +425,21 @@ func TestEventsOfCameras(t *testing.T) {
 		"102.98 camera_back a #30", "102.98 participant_appears amother #30", "101.00 camera_lost b #10 stopped")
 }
 
+// A camera that gives a frame every four seconds is not lost between two.
+func TestSlowCamera(t *testing.T) {
+	s, k, _ := newSet(t, scene)
+	for _, seq := range []uint64{10, 50, 90} {
+		must(t, s.Tracks(frame("b", seq)))
+		must(t, s.Silent(100e9+int64(seq)*1e8+1e9))
+	}
+	must(t, s.Silent(120.9e9))
+	if got := events(t, k); len(got) != 0 {
+		t.Errorf("events %v", got)
+	}
+	must(t, s.Silent(121.1e9))
+	expectEvents(t, k, "109.00 camera_lost b #90 silent")
+}
+
 func TestEventsOfTransports(t *testing.T) {
 	s, k, _ := newSet(t, scene)
 	for _, transport := range []string{"shm", ""} {
