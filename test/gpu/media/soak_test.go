@@ -105,7 +105,7 @@ func newWorkload(t *testing.T, d *gpuvision.Device, n nets) *workload {
 	return w
 }
 
-// prepare has every batch size captured by every worker, and notes what is right.
+// prepare has every batch size captured by every worker, lets each take memory for the largest batch, and notes what is right.
 func (w *workload) prepare() {
 	w.t.Helper()
 	for i := range w.faces {
@@ -125,9 +125,14 @@ func (w *workload) prepare() {
 		}
 		w.points = append(w.points, found[i].Faces[0].Points)
 	}
+	frames := make([]gpuvision.Frame, len(w.looks))
+	for i := range w.looks {
+		frames[i] = w.looks[i].Frame
+	}
 	for i := range w.faces {
-		once := true
-		w.work(i, func() bool { defer func() { once = false }(); return once })
+		if err := errors.Join(w.find(i, 0, len(w.looks)), w.detect(i, frames)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
 
