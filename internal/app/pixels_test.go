@@ -41,12 +41,16 @@ func TestStatusSaysHowPixelsTravel(t *testing.T) {
 			"host": {Link: &telemetry.Link{Transport: "shm", Reason: "cuda-ipc: no driver"}},
 		}}),
 		fromWire(t, telemetry.Stats{Stage: "tracker", PID: 13, Cameras: map[string]telemetry.CameraStats{"gpu": {Frames: 3}}}),
-		fromWire(t, telemetry.Stats{Stage: "lsl-out", PID: 14}),
+		fromWire(t, telemetry.Stats{Stage: "lsl-out", PID: 14, Streams: &telemetry.Streams{Open: 7, Readers: 2, Lost: 5}}),
 	}
 	var out bytes.Buffer
 	printStatus(&out, all)
-	if want := "\ndetect: networks run on cpu: no GPU here at all\n"; !strings.Contains(out.String(), want) {
-		t.Errorf("no line %q in\n%s", want, &out)
+	for _, want := range []string{
+		"\ndetect: networks run on cpu: no GPU here at all\n", "\nlsl-out: 7 LSL streams, 2 readers, 5 samples lost by readers that are too slow\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, &out)
+		}
 	}
 	for _, want := range [][]string{
 		{"capture  11", "gpu", "running; ring 5 deep (4 to 8), 2 held, 99 uploads to " + someGPU},

@@ -75,6 +75,9 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 	}
 	_ = w.Flush()
 	for _, s := range all {
+		if n := s.Streams; n != nil {
+			_, _ = fmt.Fprintf(out, "%s: %d LSL streams, %d readers, %d samples lost by readers that are too slow\n", s.Stage, n.Open, n.Readers, n.Lost)
+		}
 		switch {
 		case s.Because != "":
 			_, _ = fmt.Fprintf(out, "%s: networks run on %s: %s\n", s.Stage, s.Backend, oneLine(errors.New(s.Because)))

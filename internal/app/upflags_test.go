@@ -71,7 +71,7 @@ func TestSourcesReplaceTheFilesList(t *testing.T) {
 	path := write(t, "f.yaml", twoCameras)
 	got := mustConfigure(t, "--config", path, "--source", "a.mkv", "-s", "rtsp://cam/1")
 	want := []config.Camera{
-		{Name: "cam0", Source: "a.mkv", Pace: "realtime", HFOV: 60}, {Name: "cam1", Source: "rtsp://cam/1", Pace: "realtime", HFOV: 60},
+		{Name: "cam0", Source: "a.mkv", Pace: "realtime"}, {Name: "cam1", Source: "rtsp://cam/1", Pace: "realtime"},
 	}
 	if !reflect.DeepEqual(got.Cameras, want) || got.Rig != "bench" || got.Detect.Every != 3 {
 		t.Errorf("cameras %+v, rig %q, every %d", got.Cameras, got.Rig, got.Detect.Every)

@@ -19,6 +19,7 @@ type Recorder struct {
 	backend string
 	because string
 	slow    func() uint64
+	streams func() Streams
 	cameras map[string]*camera
 }
 
@@ -57,6 +58,14 @@ type Stats struct {
 	Because string                 `json:"backend_reason,omitempty"` // why that backend and no faster one
 	Slow    uint64                 `json:"slow_consumer"`            // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
+	Streams *Streams               `json:"streams,omitempty"` // lsl-out
+}
+
+// Streams are what a process offers to the readers of Lab Streaming Layer.
+type Streams struct {
+	Open    int    `json:"open"`
+	Readers int    `json:"readers"` // subscriptions now
+	Lost    uint64 `json:"lost"`    // samples that readers of now were too slow for
 }
 
 // CameraStats are the numbers of one camera in one process.
@@ -121,6 +130,13 @@ func (r *Recorder) SetBus(slow func() uint64) {
 	r.slow = slow
 }
 
+// SetStreams registers where the state of a process's streams is read from.
+func (r *Recorder) SetStreams(f func() Streams) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.streams = f
+}
+
 // SetLink registers where the state of a camera's link is read from.
 func (r *Recorder) SetLink(name string, f func() Link) { r.with(name, func(c *camera) { c.link = f }) }
 
@@ -134,8 +150,12 @@ func (r *Recorder) Snapshot() Stats {
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
 		Because: r.because, Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
-	slow, cameras := r.slow, maps.Clone(r.cameras)
+	slow, streams, cameras := r.slow, r.streams, maps.Clone(r.cameras)
 	r.mu.Unlock()
+	if streams != nil {
+		now := streams()
+		s.Streams = &now
+	}
 	if slow != nil {
 		s.Slow = slow()
 	}

@@ -10,6 +10,7 @@ import (
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/queue"
 	"facetrack/internal/streams"
+	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 	"facetrack/lsl"
 )
@@ -24,11 +25,35 @@ const (
 type outlets struct {
 	ctx     context.Context //nolint:containedctx // the stage's: the outlets live as long
 	options lsl.Options
+
+	mu  sync.Mutex
+	all []*lsl.Outlet
 }
 
 // Open implements [streams.Sink].
-func (o outlets) Open(info lsl.StreamInfo) (streams.Stream, error) {
-	return lsl.NewOutlet(o.ctx, info, o.options)
+func (o *outlets) Open(info lsl.StreamInfo) (streams.Stream, error) {
+	outlet, err := lsl.NewOutlet(o.ctx, info, o.options)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all = append(o.all, outlet)
+	return outlet, nil
+}
+
+// state tells who reads.
+func (o *outlets) state() telemetry.Streams {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := telemetry.Streams{Open: len(o.all)}
+	for _, outlet := range o.all {
+		for _, r := range outlet.Stats().Readers {
+			s.Readers++
+			s.Lost += uint64(max(0, r.Dropped)) //nolint:gosec // not negative
+		}
+	}
+	return s
 }
 
 type output struct {
@@ -70,10 +95,12 @@ func Run(ctx context.Context, env *stage.Env) error {
 
 func open(ctx context.Context, env *stage.Env) (*output, error) {
 	c := env.Config.LSL
-	set, err := streams.New(env.Config, outlets{ctx, lsl.Options{
+	sink := &outlets{ctx: ctx, options: lsl.Options{
 		LoopbackOnly: c.LoopbackOnly, Interfaces: c.Interfaces, SessionID: c.SessionID,
 		BasePort: c.BasePort, PortRange: c.PortRange, DiscoveryPort: c.DiscoveryPort, Logger: env.Log,
-	}}, env.Log)
+	}}
+	env.Telemetry.SetStreams(sink.state)
+	set, err := streams.New(env.Config, sink, env.Log)
 	return &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), set: set}, err
 }
 

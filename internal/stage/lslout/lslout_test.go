@@ -36,18 +36,16 @@ func surroundings(t *testing.T) *stage.Env {
 	return &stage.Env{Name: stage.LSLOut, Config: configured(t), Telemetry: telemetry.New(stage.LSLOut), Log: stagetest.Quiet, Ready: func() {}}
 }
 
-// opened are the outlets of a set by name.
-type opened struct {
-	outlets
-	byName map[string]*lsl.Outlet
-}
-
-func (o opened) Open(info lsl.StreamInfo) (streams.Stream, error) {
-	s, err := o.outlets.Open(info)
-	if err == nil {
-		o.byName[info.Name] = s.(*lsl.Outlet)
+// named finds an outlet.
+func (o *outlets) named(t *testing.T, name string) *lsl.Outlet {
+	t.Helper()
+	for _, outlet := range o.all {
+		if outlet.Info().Name == name {
+			return outlet
+		}
 	}
-	return s, err
+	t.Fatalf("no stream %q", name)
+	return nil
 }
 
 // tracks are the faces of frame seq of a camera, captured seq milliseconds after second 100.
@@ -181,7 +179,7 @@ func TestImpossibleStreamIsPermanent(t *testing.T) {
 func TestEveryFrameIsASampleOfEveryStream(t *testing.T) {
 	env := surroundings(t)
 	env.Config.LSL.MaxSlots = 2
-	sink := opened{outlets{t.Context(), lsl.Options{LoopbackOnly: true, SessionID: env.Config.LSL.SessionID}}, map[string]*lsl.Outlet{}}
+	sink := &outlets{ctx: t.Context(), options: lsl.Options{LoopbackOnly: true, SessionID: env.Config.LSL.SessionID}}
 	set, err := streams.New(env.Config, sink, env.Log)
 	if err != nil {
 		t.Fatal(err)
@@ -193,16 +191,19 @@ func TestEveryFrameIsASampleOfEveryStream(t *testing.T) {
 		o.frame(&m)
 	}
 	push(9)
-	one := subscribe(t, sink.byName["facetrack lab cam face 1 expression"])
+	one := subscribe(t, sink.named(t, "facetrack lab cam face 1 expression"))
 	push(10, face(1, 0.5))
 	push(11, face(2, 0.25))
-	two := subscribe(t, sink.byName["facetrack lab cam face 2 expression"])
+	two := subscribe(t, sink.named(t, "facetrack lab cam face 2 expression"))
 	push(12, face(1, 0.125), face(2, 1), face(3, 1))
 
 	one.expect(10, true, 0.5)
 	one.expect(11, false, 0)
 	one.expect(12, true, 0.125)
 	two.expect(12, true, 1)
+	if got := sink.state(); got != (telemetry.Streams{Open: 7, Readers: 2}) { // events, and three for each of two people
+		t.Errorf("streams %+v", got)
+	}
 	s := env.Telemetry.Snapshot().Cameras["cam"]
 	if s.Frames != 4 || s.Faces != 5 || fmt.Sprint(s.Dropped) != "map[too-many-streams:1]" {
 		t.Errorf("telemetry %+v", s)
