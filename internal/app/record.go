@@ -32,9 +32,6 @@ type recordings struct {
 
 // Run is `facetrack record`.
 func (c *RecordCmd) Run(ctx context.Context) (err error) {
-	if err := c.check(); err != nil {
-		return err
-	}
 	screen := newScreen(os.Stderr, false)
 	log := newLogger(screen, "warn")
 	nc, err := ipc.Connect(c.NATS, "facetrack-record", log)
@@ -73,12 +70,13 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 	return err
 }
 
-func (c *RecordCmd) check() error {
+// Validate finds flags that do not go together; it is called by the parser.
+func (c *RecordCmd) Validate() error {
 	switch {
 	case c.Duration < 0:
 		return fmt.Errorf("--duration=%s: it must not be negative", c.Duration)
 	case c.File == "" && c.XDF == "":
-		return errors.New("nothing to write: name a new FILE.jsonl, or --xdf FILE.xdf, or both")
+		return errors.New("no file: name a new FILE.jsonl, or --xdf FILE.xdf, or both")
 	case c.File == c.XDF:
 		return fmt.Errorf("both recordings are %s: choose two names", c.File)
 	}
