@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -111,10 +113,19 @@ func (c *Cursor) Pass() {
 		c.Skip()
 		return
 	}
-	for depth := 0; c.err == nil; {
+	for depth, rows := 0, true; c.err == nil; {
 		c.pos += inside(c.data[c.pos:])
 		if c.pos == len(c.data) {
 			break
+		}
+		if rows && c.data[c.pos] == '[' {
+			n, other := table(c.data[c.pos:])
+			if c.pos += n; n > 0 && depth == 0 {
+				return
+			}
+			if rows = !other; n > 0 {
+				continue
+			}
 		}
 		switch c.data[c.pos] {
 		case '[', '{':
@@ -131,6 +142,44 @@ func (c *Cursor) Pass() {
 		c.pos++
 	}
 	c.unexpected(ErrSyntax, "the end of an array or object")
+}
+
+// table is the length of an array of arrays of numbers that data begins with, written without spaces as the points of a face are; 0 when
+// it is something else. An array that only looks like one is other: whoever tried again at each bracket in it would read it over and over.
+func table(data []byte) (n int, other bool) {
+	if len(data) < 2 || data[1] != '[' {
+		return 0, false
+	}
+	end := lastRow(data)
+	if len(data)-end < 2 || data[end+1] != ']' || bytes.Count(data[:end], []byte("[")) != bytes.Count(data[:end], []byte("]"))+2 ||
+		bytes.IndexByte(data[:end], '"') >= 0 {
+		return 0, true
+	}
+	return end + 2, false
+}
+
+// lastRow is where the first ']' is behind which no further row begins, looked for at eight places at once.
+func lastRow(data []byte) (at int) {
+	const ones, low, high = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
+	for at+10 <= len(data) {
+		here := (*[10]byte)(data[at:])
+		bracket := binary.LittleEndian.Uint64(here[:8]) ^ ']'*ones
+		ends := (binary.LittleEndian.Uint64(here[1:9]) ^ ','*ones) | (binary.LittleEndian.Uint64(here[2:]) ^ '['*ones) // unless 0
+		// The first term has the highest bit of each byte that is 0, and sometimes of a 1 behind one.
+		found := (bracket - ones) &^ bracket & (ends&low + low | ends) & high
+		if found == 0 {
+			at += 8
+			continue
+		}
+		if at += bits.TrailingZeros64(found) / 8; data[at] == ']' {
+			return at
+		}
+		at++
+	}
+	for at < len(data) && (data[at] != ']' || bytes.HasPrefix(data[at+1:], []byte(",["))) {
+		at++
+	}
+	return at
 }
 
 // inside is how many bytes come before the next bracket or string.

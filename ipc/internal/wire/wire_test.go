@@ -91,6 +91,43 @@ func FuzzSkip(f *testing.F) {
 	})
 }
 
+// passed are values for Pass, with what it does at once and what it does step by step.
+var passed = []string{
+	`[[1,2.5,-3e2],[4,5,6]]`, `[[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],[11]]`, `[[1],2]`, `[[1] ,[2]]`, `[[1],[2] ]`, `[[[1],[2]],[3]]`, `[[],[[]]]`,
+	`[[1],["],["]]`, `[[1],[{"a":"]]"}]]`, `[[{}],[]]`, `{"a":[[1,2],[3,4]],"b":[]}`, `[{"a":[[1],[2]]},[[3]]]`, `[]`, `"]"`, `-1.5`, `null`,
+}
+
+// FuzzPass checks that a valid value is passed over to the same end as by Skip, whatever follows it.
+func FuzzPass(f *testing.F) {
+	for _, s := range passed {
+		f.Add(s, `,[[1],[2]]`)
+		f.Add(s, `],[[1]]`)
+		f.Add(s, ` }`)
+	}
+	f.Fuzz(func(t *testing.T, s, behind string) {
+		if !json.Valid([]byte(s)) || len(behind) > 0 && !strings.ContainsRune(",]} ", rune(behind[0])) {
+			return // or the value would go on
+		}
+		skip, pass := NewCursor([]byte(s+behind)), NewCursor([]byte(s+behind))
+		if skip.Skip(); skip.err != nil {
+			return // too deep
+		}
+		if pass.Pass(); pass.err != nil || pass.pos != skip.pos {
+			t.Fatalf("%q, then %q: passed to %d, %v; want %d", s, behind, pass.pos, pass.err, skip.pos)
+		}
+	})
+}
+
+// What begins like a table and does not end is refused, in time that grows with its length alone.
+func TestPassOfBrokenTables(t *testing.T) {
+	for _, s := range []string{`[[`, `[[1`, `[[1]`, `[[1],`, `[[1],[`, strings.Repeat(`[[1],`, 200_000), "[" + strings.Repeat(`[1],`, 200_000)} {
+		c := NewCursor([]byte(s))
+		if c.Pass(); !errors.Is(c.err, ErrSyntax) {
+			t.Errorf("%.20s… of %d bytes: %v", s, len(s), c.err)
+		}
+	}
+}
+
 // FuzzString checks that strings are read, and written, as encoding/json does.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "plain", "quo\"te\\", "ü€😀", "\x00\n\x1f", "\xff", "<a>&"} {
