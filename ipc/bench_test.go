@@ -69,13 +69,16 @@ func BenchmarkDecode(b *testing.B) {
 			}
 		}
 	})
-	tracks, err := testTracks(rand.New(rand.NewPCG(1, 1)), 1).AppendJSON(nil)
+	tracked := testTracks(rand.New(rand.NewPCG(1, 1)), 1)
+	tracked.Faces[0].Raw = nil
+	tracks, err := tracked.AppendJSON(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, read := range map[string]func() error{
-		"tracks":      func() error { _, err := ipc.DecodeTracks(tracks); return err },
-		"tracks-peek": func() error { _, _, err := ipc.PeekTracks(tracks); return err },
+		"tracks":                func() error { _, err := ipc.DecodeTracks(tracks); return err },
+		"tracks-peek":           func() error { _, _, err := ipc.PeekTracks(tracks); return err },
+		"tracks-without-points": func() error { _, err := ipc.DecodeTracksWithoutPoints(tracks); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(tracks)))

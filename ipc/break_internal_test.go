@@ -74,7 +74,12 @@ func TestOneTornFrameIsNoBreak(t *testing.T) {
 func TestTornAgainAndAgainBreaksTheLink(t *testing.T) {
 	torn := fmt.Errorf("slot 1: %w", gpuring.ErrTorn)
 	l, f := attachedTo(t, torn, torn, torn)
+	var told []LinkStatus
+	l.opts.Changed = func(s LinkStatus) { told = append(told, s) }
 	leaseAll(t, l, f, 4)
+	if len(told) != 1 || told[0].Transport != Copy || told[0].Reattaches != 1 { // once the frames come in the other way
+		t.Errorf("told %+v", told)
+	}
 	if s := l.Status(); s.Transport != Copy || s.Reattaches != 1 || !strings.Contains(s.Reason, "shm: broke on this ring: slot 1: ") {
 		t.Errorf("status %+v", s)
 	}

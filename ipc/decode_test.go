@@ -25,6 +25,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 	tracks := decoder(func(b []byte) error { _, err := ipc.DecodeTracks(b); return err })
 	detections := decoder(func(b []byte) error { _, err := ipc.DecodeDetections(b); return err })
 	drop := decoder(func(b []byte) error { _, err := ipc.DecodeDrop(b); return err })
+	event := decoder(func(b []byte) error { _, err := ipc.DecodeEvent(b); return err })
 	for _, c := range []struct {
 		decode     decoder
 		text, want string
@@ -68,6 +69,16 @@ func TestDecodeNamesTheField(t *testing.T) {
 		{detections, "{" + identity + `,"faces":[]}`, "ran: field missing"},
 		{tracks, "{" + identity + `,"topology":"t"}`, "faces: field missing"},
 		{detections, "{" + identity + `,"ran":1,"faces":[]}`, "ran: value of another kind expected: true or false"},
+		{tracks, face(`{"id":1,"box":[1,2,3,4],"pose":null,"participant":"a b"}`), `faces[0].participant: participant "a b": not a name`},
+		{tracks, face(`{"id":1,"box":[1,2,3,4],"pose":null,"participant":7}`), "faces[0].participant: value of another kind"},
+		{event, `{"camera":"c","stage":"detect","t_ns":1}`, "event: field missing"},
+		{event, `{"camera":"c","stage":"detect","event":"x"}`, "t_ns: field missing"},
+		{event, `{"camera":"c","stage":"detect","event":"","t_ns":1}`, "event: invalid value: 1 to 128 bytes"},
+		{event, `{"camera":"c","stage":"a.b","event":"x","t_ns":1}`, `stage "a.b": not a name`},
+		{event, `{"camera":"","stage":"detect","event":"x","t_ns":1}`, `camera "": not a name`},
+		{event, `{"camera":"c","stage":"detect","event":"x","t_ns":1,"value":"` + strings.Repeat("x", 129) + `"}`, "value: string too long"},
+		{event, `{"camera":"c","stage":"detect","event":"x","t_ns":1,"reason":"` + strings.Repeat("x", 1025) + `"}`, "reason: string too long"},
+		{event, `{"camera":"c","stage":"detect","event":"x","t_ns":1.5}`, "t_ns: value of another kind"},
 		{drop, `{"camera":"c","stage":"detect","reason":"r","seqs":[` + repeat("1", ipc.MaxSeqs+1) + `]}`, "seqs: too many elements"},
 		{drop, `{"camera":"c","stage":"de.tect","reason":"r","seqs":[1]}`, `stage "de.tect"`},
 	} {
@@ -180,6 +191,8 @@ func TestSubjects(t *testing.T) {
 		{ipc.Subject("lab", "cam-1", ipc.KindFrame), "face.lab.cam-1.frame"},
 		{ipc.AllCameras("lab", ipc.KindTracks), "face.lab.*.tracks"},
 		{ipc.AllKinds("lab", "c"), "face.lab.c.*"},
+		{ipc.SynchronySubject("lab", "mother", "cam0:2"), "face.lab.synchrony.mother.cam0:2"},
+		{ipc.SynchronySubject("lab", ipc.Any, ipc.Any), "face.lab.synchrony.*.*"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)

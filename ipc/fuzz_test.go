@@ -72,6 +72,37 @@ func FuzzDecodeTracks(f *testing.F) {
 	fuzzDecoder(f, ipc.DecodeTracks, m, &oneEye)
 }
 
+// FuzzDecodeTracksWithoutPoints checks that what a full reading accepts reads the same but for what is left out.
+func FuzzDecodeTracksWithoutPoints(f *testing.F) {
+	m := testTracks(rand.New(rand.NewPCG(1, 1)), 2)
+	m.Faces[0].Points, m.Faces[0].Raw.Points, m.Faces[1].Points = m.Faces[0].Points[:2], m.Faces[0].Raw.Points[:2], nil
+	m.Faces[1].Participant = "child"
+	data, err := m.AppendJSON(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("{" + identity + `,"topology":"t","faces":[{"id":1,"box":[1,2,3,4],"pose":null,"raw":{"points":[[1,2,3]],"pose":null},"points":[]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		full, err := ipc.DecodeTracks(data)
+		if err != nil {
+			return
+		}
+		part, err := ipc.DecodeTracksWithoutPoints(data)
+		if err != nil || !reflect.DeepEqual(part, withoutPoints(full)) {
+			t.Fatalf("%v: %+v\nwant %+v", err, part, withoutPoints(full))
+		}
+	})
+}
+
+func FuzzDecodeEvent(f *testing.F) {
+	fuzzDecoder(f, ipc.DecodeEvent, testEvent(), &ipc.Event{Camera: "c", Stage: "detect", Event: "x"})
+}
+
+func FuzzDecodeSynchrony(f *testing.F) {
+	fuzzDecoder(f, ipc.DecodeSynchrony, testSynchrony(), &ipc.Synchrony{A: "cam0:1", B: "cam0:2"})
+}
+
 func FuzzDecodeDrop(f *testing.F) {
 	fuzzDecoder(f, ipc.DecodeDrop, &ipc.Drop{Camera: "c", Stage: "detect", Reason: "stale", Seqs: []uint64{1, 2}})
 }

@@ -3,6 +3,7 @@ package ipc_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,6 +122,63 @@ func TestLinkFollowsNewRing(t *testing.T) {
 		if err := held.Release(); err != nil {
 			t.Errorf("the lease on the old ring: %v", err)
 		}
+	})
+}
+
+// Whoever wants to know hears of each change of the transport once, and of nothing else.
+func TestLinkTellsChangesOfItsTransport(t *testing.T) {
+	overEach(t, func(t *testing.T, want ipc.Transport, o ipc.LinkOptions) {
+		nats := startNATS(t, small)
+		nc, dir := connect(t, nats.ClientURL()), t.TempDir()
+		var told []ipc.LinkStatus
+		o.Changed = func(s ipc.LinkStatus) { told = append(told, s) }
+		l := newLink(t, connect(t, nats.ClientURL()), o)
+		expect := func(when string, want ...ipc.Transport) {
+			t.Helper()
+			var got []ipc.Transport
+			for _, s := range told {
+				if got = append(got, s.Transport); s.Camera != "cam" || s.Reason == "" {
+					t.Errorf("%s: told %+v", when, s)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: told of %q, want %q", when, got, want)
+			}
+		}
+		if err := l.Attach(t.Context(), ""); !errors.Is(err, ipc.ErrNoCapture) {
+			t.Error(err)
+		}
+		expect("before capture")
+		c := startCapture(t, nc, dir, ipc.ServerOptions{})
+		f := c.publish()
+		release(t, lease(t, l, f))
+		release(t, lease(t, l, c.publish()))
+		expect("two frames", want)
+		if told[0].RingID != f.Ring {
+			t.Errorf("told of ring %q, want %q", told[0].RingID, f.Ring)
+		}
+		c.stop()
+		c = startCapture(t, nc, dir, ipc.ServerOptions{})
+		release(t, lease(t, l, c.publish()))
+		expect("another ring, reached alike", want)
+		last := c.publish()
+		c.stop()
+		for range 3 {
+			if _, err := tryLease(t, l, last); !errors.Is(err, ipc.ErrNoCapture) {
+				t.Errorf("capture is gone: %v", err)
+			}
+		}
+		expect("capture away", want, "")
+		if !strings.Contains(told[1].Reason, "no capture process") {
+			t.Errorf("reason %q", told[1].Reason)
+		}
+		c = startCapture(t, nc, dir, ipc.ServerOptions{})
+		release(t, lease(t, l, c.publish()))
+		expect("capture back", want, "", want)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		expect("closed", want, "", want)
 	})
 }
 

@@ -183,6 +183,7 @@ func TestEncodeNamesTheField(t *testing.T) {
 		"faces[0].origin_cm[0]: NaN":            gaze(ipc.Gaze{Left: &ipc.Eye{Origin: [3]float64{inf, 0, 0}}}),
 		"faces[0].yaw: NaN":                     &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Pose: &ipc.Pose{Yaw: nan}}}},
 		"ring: invalid value":                   &noRing,
+		`participant "a b": not a name`:         &ipc.Tracks{Frame: testFrame(), Faces: []ipc.TrackedFace{{Participant: "a b"}}},
 		`camera "a.b": not a name`:              &ipc.Ack{Camera: "a.b"},
 		`stage "": not a name`:                  &ipc.Drop{Camera: "a", Reason: "r"},
 		"reason: invalid value: 1 to 128 bytes": &ipc.Drop{Camera: "a", Stage: "s"},

@@ -46,6 +46,18 @@ type SynchronySeries struct {
 	Sustained SynchronyAtLevel `json:"sustained"` // of their slow baselines
 }
 
+// UnmarshalJSON implements json.Unmarshaler. A measure that is not there is not known, like one that is null.
+func (s *SynchronySeries) UnmarshalJSON(data []byte) error {
+	type plain SynchronySeries // without this method
+	unknown := Number(math.NaN())
+	peak := SynchronyPeak{R: unknown, LagS: unknown}
+	lagged := SynchronyLagged{R: unknown, Nearest: peak, Highest: peak}
+	p := plain{Value: lagged, Transient: lagged, Sustained: SynchronyAtLevel{R: unknown}}
+	err := json.Unmarshal(data, &p)
+	*s = SynchronySeries(p)
+	return err
+}
+
 // SynchronyLagged is a windowed cross-correlation; null where it cannot be told.
 type SynchronyLagged struct {
 	R       Number        `json:"r"`       // at lag 0
@@ -96,6 +108,11 @@ func DecodeSynchrony(data []byte) (Synchrony, error) {
 func (s *Synchrony) check() error {
 	if len(s.Series) > MaxSeries {
 		return fmt.Errorf("ipc: synchrony: %w: %d series, at most %d", ErrInvalid, len(s.Series), MaxSeries)
+	}
+	for i := range s.Series {
+		if n := len(s.Series[i].Channel); n > maxText {
+			return fmt.Errorf("ipc: synchrony: series[%d].channel: %w: %d bytes, at most %d", i, ErrInvalid, n, maxText)
+		}
 	}
 	return errors.Join(checkParticipant("a", s.A), checkParticipant("b", s.B))
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"facetrack/gpuring"
+	"facetrack/internal/clock"
+	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 	"facetrack/vision"
 )
@@ -195,4 +197,50 @@ func TestOneLinkACamera(t *testing.T) {
 	if err := errors.Join(set.Close(), set.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+// Everybody on the bus hears when a camera's pixels come in another way, once.
+func TestChangeOfTransportIsAnnounced(t *testing.T) {
+	overTransports(t, func(t *testing.T, transport string) {
+		r := newRig(t)
+		events := stagetest.Hear(r.Bus, ipc.KindEvents, ipc.DecodeEvent)
+		set := r.newSet(transport)
+		use := func(f ipc.Frame) error {
+			_, err := set.With(t.Context(), &f, func(vision.Image) error { return nil })
+			return err
+		}
+		begin := clock.Now()
+		for range 3 {
+			if err := use(r.publish()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := stagetest.Next(t, events)
+		if e.Camera != "cam" || e.Stage != "detect" || e.Event != ipc.EventTransport || e.Value != transport || !strings.HasPrefix(e.Reason, "cuda-ipc: ") {
+			t.Errorf("attached: %+v", e)
+		}
+		if e.TimeNS < begin || e.TimeNS > clock.Now() {
+			t.Errorf("told of %d, it began at %d", e.TimeNS, begin)
+		}
+		last := r.publish()
+		if err := errors.Join(r.Server.Close(), r.Writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			refused(t, set, last, ReasonUnreachable, ipc.ErrNoCapture)
+		}
+		if e := stagetest.Next(t, events); e.Value != "" || !strings.Contains(e.Reason, "no capture process") {
+			t.Errorf("capture is gone: %+v", e)
+		}
+		r.start()
+		if err := use(r.publish()); err != nil {
+			t.Fatal(err)
+		}
+		if e := stagetest.Next(t, events); e.Value != transport {
+			t.Errorf("capture is back: %+v", e)
+		}
+		if len(events) != 0 {
+			t.Errorf("%d events more", len(events))
+		}
+	})
 }
