@@ -1,11 +1,13 @@
 package tracker
 
 import (
+	"slices"
+
 	"facetrack/internal/config"
 	"facetrack/ipc"
 )
 
-// leaning is how far beyond an area, in parts of it, somebody stays who sat there in the frame before.
+// leaning is how far beyond an area, in parts of it, somebody stays who sits there.
 const leaning = 0.1
 
 // seats tell which face of a camera is which participant of the configuration.
@@ -13,7 +15,8 @@ type seats []seat
 
 type seat struct {
 	who  config.Participant
-	last int // identity of who was there last; 0: nobody
+	last int              // identity of who sits there, until somebody else does or they are seen elsewhere; 0: nobody
+	face *ipc.TrackedFace // of the frame that is being named
 }
 
 func newSeats(participants []config.Participant) (s seats) {
@@ -23,48 +26,62 @@ func newSeats(participants []config.Participant) (s seats) {
 	return s
 }
 
-// name writes the participants' names into the faces of a frame of the given size. A face has one name at most, and who is meant by
-// number comes before who is in an area.
+// claims are the reasons for which a face is a participant's, the best first: a number, having sat in the area before, being in it now.
+var claims = []func(s *seat, f *ipc.TrackedFace, x, y float64) bool{
+	func(s *seat, f *ipc.TrackedFace, _, _ float64) bool {
+		return s.who.Identity > 0 && f.ID == s.who.Identity
+	},
+	func(s *seat, f *ipc.TrackedFace, x, y float64) bool { return f.ID == s.last && s.holds(x, y, leaning) },
+	func(s *seat, _ *ipc.TrackedFace, x, y float64) bool { return s.holds(x, y, 0) },
+}
+
+// name writes the participants' names into the faces of a frame of the given size. A face has one name at most. Of several who come to
+// an area the one with the largest face is meant, of several areas around a face the first.
 func (s seats) name(faces []ipc.TrackedFace, width, height int) {
-	for _, byNumber := range []bool{true, false} {
+	for _, claim := range claims {
 		for i := range s {
-			if (s[i].who.Identity > 0) != byNumber {
-				continue
-			}
-			if f := s[i].find(faces, float64(width), float64(height)); f != nil {
-				f.Participant, s[i].last = s[i].who.Name, f.ID
+			if s[i].face == nil {
+				s[i].seat(faces, func(f *ipc.TrackedFace) bool {
+					return claim(&s[i], f, (f.Box[0]+f.Box[2]/2)/float64(width), (f.Box[1]+f.Box[3]/2)/float64(height))
+				})
 			}
 		}
 	}
+	for i := range s {
+		s[i].rise(faces)
+	}
 }
 
-// find is the participant's face, nil when it is not in the frame: in an area the one that was there in the frame before, else the largest.
-func (s *seat) find(faces []ipc.TrackedFace, width, height float64) (best *ipc.TrackedFace) {
+// seat gives the participant the largest face without name that is theirs.
+func (s *seat) seat(faces []ipc.TrackedFace, theirs func(*ipc.TrackedFace) bool) {
 	for i := range faces {
 		f := &faces[i]
-		switch {
-		case f.Participant != "":
-		case s.who.Identity > 0:
-			if f.ID == s.who.Identity {
-				return f
-			}
-		case !s.holds(f, width, height):
-		case f.ID == s.last:
-			return f
-		case best == nil || f.Box[2]*f.Box[3] > best.Box[2]*best.Box[3]:
-			best = f
+		if f.Participant == "" && theirs(f) && (s.face == nil || f.Box[2]*f.Box[3] > s.face.Box[2]*s.face.Box[3]) {
+			s.face = f
 		}
 	}
-	return best
+	if s.face != nil {
+		s.face.Participant = s.who.Name
+	}
 }
 
-// holds tells whether the middle of a face is in the area.
-func (s *seat) holds(f *ipc.TrackedFace, width, height float64) bool {
-	a := s.who.Area
-	x, y := (f.Box[0]+f.Box[2]/2)/width, (f.Box[1]+f.Box[3]/2)/height
-	dx, dy := 0.0, 0.0
-	if f.ID == s.last {
-		dx, dy = leaning*(a[2]-a[0]), leaning*(a[3]-a[1])
+// rise ends a frame. Who is not in it may come back to their seat.
+func (s *seat) rise(faces []ipc.TrackedFace) {
+	switch {
+	case s.face != nil:
+		s.last = s.face.ID
+	case slices.ContainsFunc(faces, func(f ipc.TrackedFace) bool { return f.ID == s.last }):
+		s.last = 0
 	}
+	s.face = nil
+}
+
+// holds tells whether a place, in parts of the picture, is in the area or not farther beyond it than margin parts of it.
+func (s *seat) holds(x, y, margin float64) bool {
+	a := s.who.Area
+	if len(a) == 0 {
+		return false
+	}
+	dx, dy := margin*(a[2]-a[0]), margin*(a[3]-a[1])
 	return a[0]-dx <= x && x <= a[2]+dx && a[1]-dy <= y && y <= a[3]+dy
 }
