@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,16 +50,33 @@ func newPairs(env *stage.Env) (*pairs, error) {
 			p.out.Series = append(p.out.Series, ipc.SynchronySeries{Channel: name})
 		}
 		p.out.Series = append(p.out.Series, ipc.SynchronySeries{Channel: ipc.SynchronyMean})
-		if p.both, err = synchrony.New(options, p.give); err != nil {
-			return nil, err
-		}
+		var cameras [2]config.Camera
 		for i, name := range who {
 			camera, s := all.place(name)
 			s.pair, s.side = p, synchrony.Side(i)
 			all.byCamera[camera] = append(all.byCamera[camera], s)
+			cameras[i] = all.cfg.CameraNamed(camera)
+		}
+		options.WaitSeconds = wait(cameras)
+		if p.both, err = synchrony.New(options, p.give); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
+}
+
+const (
+	patienceLive    = 0.5 // seconds that frames of one camera may come later than those of another, besides their latencies
+	patienceOffline = 30  // recordings that are read as fast as possible are not read in step
+)
+
+// wait is how far the frames of one side may be ahead, in seconds: those of a camera with less latency always are.
+func wait(of [2]config.Camera) float64 {
+	seconds := math.Abs(of[0].LatencyMS-of[1].LatencyMS) / 1000
+	if of[0].Name != of[1].Name && (of[0].Pace == "max" || of[1].Pace == "max") {
+		return seconds + patienceOffline
+	}
+	return seconds + patienceLive
 }
 
 // place is where a participant is looked for.
