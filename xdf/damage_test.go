@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 // A file that ends anywhere holds all chunks that end before.
@@ -23,14 +24,14 @@ func TestFileCutAnywhere(t *testing.T) {
 		must(t, s.Push(float64(i+1), []float32{0}))
 	}
 	must(t, w.Close())
-	whole := mustParse(t, file.Bytes())
+	whole := xdftest.MustParse(t, file.Bytes())
 	for n := range file.Len() {
-		r, err := parse(file.Bytes()[:n])
-		if slices.Contains(whole.ends, n) != (err == nil) || err != nil && !errors.Is(err, errCut) {
+		r, err := xdftest.Parse(file.Bytes()[:n])
+		if slices.Contains(whole.Ends, n) != (err == nil) || err != nil && !errors.Is(err, xdftest.ErrCut) {
 			t.Fatalf("cut at %d of %d: %v", n, file.Len(), err)
 		}
-		if len(r.streams) > 0 && len(r.streams[0].samples) != 2*len(r.streams[0].chunks) {
-			t.Fatalf("cut at %d: %d samples in %d chunks", n, len(r.streams[0].samples), len(r.streams[0].chunks))
+		if len(r.Streams) > 0 && len(r.Streams[0].Samples) != 2*len(r.Streams[0].Chunks) {
+			t.Fatalf("cut at %d: %d samples in %d chunks", n, len(r.Streams[0].Samples), len(r.Streams[0].Chunks))
 		}
 	}
 }
@@ -42,11 +43,10 @@ func TestBoundaryIsFound(t *testing.T) {
 	must(t, s.Push(2, []float32{0}))
 	must(t, w.Close())
 	b := file.Bytes()
-	b[mustParse(t, b).ends[3]] = 77 // a chunk's length
+	b[xdftest.MustParse(t, b).Ends[3]] = 77 // a chunk's length
 	at := bytes.Index(b, boundary) + len(boundary)
 	at += bytes.Index(b[at:], boundary) + len(boundary)
-	c := &cursor{b: b[at:]}
-	if body := (&cursor{b: c.take(int(c.length()))}); tag(body.uint(2)) != tagSamples || body.uint(4) != 1 {
+	if length, chunk := b[at+1], b[at+2:]; b[at] != 1 || int(length) > len(chunk) || !bytes.HasPrefix(chunk, []byte{byte(tagSamples), 0, 1, 0, 0, 0}) {
 		t.Error("no chunk of samples behind a boundary")
 	}
 }
@@ -78,8 +78,8 @@ func TestKilledProcessLosesNothingWritten(t *testing.T) {
 	}
 	file, err := os.ReadFile(path)
 	must(t, err)
-	if s := mustParse(t, file).streams[0]; len(s.samples) != 2500 || s.footer != nil {
-		t.Errorf("%d samples, footer %v", len(s.samples), s.footer)
+	if s := xdftest.MustParse(t, file).Streams[0]; len(s.Samples) != 2500 || s.Footer != nil {
+		t.Errorf("%d samples, footer %v", len(s.Samples), s.Footer)
 	}
 }
 
@@ -97,9 +97,9 @@ func TestFullDiskKeepsWholeChunks(t *testing.T) {
 	}
 	file, err := os.ReadFile(path)
 	must(t, err)
-	s := mustParse(t, file).streams[0]
-	if len(s.samples) != 7000 || s.footer != nil || len(file) > limitBytes {
-		t.Errorf("%d samples in %d bytes", len(s.samples), len(file))
+	s := xdftest.MustParse(t, file).Streams[0]
+	if len(s.Samples) != 7000 || s.Footer != nil || len(file) > limitBytes {
+		t.Errorf("%d samples in %d bytes", len(s.Samples), len(file))
 	}
 }
 

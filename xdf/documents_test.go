@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"math"
 	"testing"
+
+	"facetrack/xdf/xdftest"
 )
 
 func TestMeasuredRate(t *testing.T) {
@@ -26,7 +28,7 @@ func TestMeasuredRate(t *testing.T) {
 		if got := f.rate(); got != c.want {
 			t.Errorf("%s: %v, want %v", what, got, c.want)
 		}
-		var footer footerXML
+		var footer xdftest.Footer
 		if err := xml.Unmarshal(f.footer(), &footer); err != nil || footer.Count != len(c.stamps) {
 			t.Errorf("%s: footer %s: %v", what, f.footer(), err)
 		}

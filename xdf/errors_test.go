@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 func TestErrors(t *testing.T) {
@@ -58,7 +59,7 @@ func TestErrors(t *testing.T) {
 	if err := errors.Join(w.Close(), s.Close(), w.Flush(), w.Err()); err != nil || !bytes.Equal(whole, file.Bytes()) {
 		t.Errorf("Close again: %v, %d bytes more", err, file.Len()-len(whole))
 	}
-	mustParse(t, whole)
+	xdftest.MustParse(t, whole)
 }
 
 func second[T any](_ T, err error) error { return err }

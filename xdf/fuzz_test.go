@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 var formats = []lsl.Format{lsl.Float32, lsl.Double, lsl.String, lsl.Int32, lsl.Int16, lsl.Int8, lsl.Int64}
@@ -26,7 +27,7 @@ func FuzzRoundTrip(f *testing.F) {
 		w, err := NewWriter(&file, Options{ChunkSamples: 1 + in.below(5), ChunkTime: time.Hour, BoundaryInterval: time.Duration(1 + in.below(1000))})
 		must(t, err)
 		streams := make([]*Stream, 1+in.below(4))
-		want := make([]recorded, len(streams))
+		want := make([]xdftest.Stream, len(streams))
 		for i := range streams {
 			streams[i], err = w.AddStream(lsl.StreamInfo{
 				Name: fmt.Sprint("s", i), ChannelCount: 1 + in.below(4), Format: formats[in.below(len(formats))], NominalRate: float64(in.below(3)), SourceID: "x",
@@ -38,10 +39,10 @@ func FuzzRoundTrip(f *testing.F) {
 			in.step(t, streams[i], &want[i])
 		}
 		must(t, w.Close())
-		got := mustParse(t, file.Bytes())
-		for i, s := range got.streams {
-			if !slices.Equal(s.samples, want[i].samples) || !slices.Equal(s.offsets, want[i].offsets) || s.footer == nil {
-				t.Errorf("stream %d (%s) has\n%v %v, want\n%v %v", i, s.header.Format, s.samples, s.offsets, want[i].samples, want[i].offsets)
+		got := xdftest.MustParse(t, file.Bytes())
+		for i, s := range got.Streams {
+			if !slices.Equal(s.Samples, want[i].Samples) || !slices.Equal(s.Offsets, want[i].Offsets) || s.Footer == nil {
+				t.Errorf("stream %d (%s) has\n%v %v, want\n%v %v", i, s.Header.Format, s.Samples, s.Offsets, want[i].Samples, want[i].Offsets)
 			}
 		}
 	})
@@ -63,15 +64,15 @@ func (in *source) float() float64 {
 }
 
 // step does one thing with a stream and notes what has to be in the file if it was taken.
-func (in *source) step(t *testing.T, s *Stream, want *recorded) {
+func (in *source) step(t *testing.T, s *Stream, want *xdftest.Stream) {
 	if in.below(16) == 0 {
-		o := clockOffset{in.float(), in.float()}
-		if s.ClockOffset(o.at, o.offset) == nil {
-			want.offsets = append(want.offsets, o)
+		o := xdftest.ClockOffset{At: in.float(), Offset: in.float()}
+		if s.ClockOffset(o.At, o.Offset) == nil {
+			want.Offsets = append(want.Offsets, o)
 		}
 		return
 	}
-	ts := []float64{Deduced, 1, float64(1 + len(want.samples)), 0}[in.below(4)]
+	ts := []float64{Deduced, 1, float64(1 + len(want.Samples)), 0}[in.below(4)]
 	if ts == 0 {
 		ts = in.float()
 	}
@@ -82,10 +83,10 @@ func (in *source) step(t *testing.T, s *Stream, want *recorded) {
 	if err != nil {
 		return
 	}
-	if n := len(want.samples); ts == Deduced {
-		ts = want.samples[n-1].ts + 1/s.info.NominalRate
+	if n := len(want.Samples); ts == Deduced {
+		ts = want.Samples[n-1].Stamp + 1/s.info.NominalRate
 	}
-	want.samples = append(want.samples, sample{ts, text})
+	want.Samples = append(want.Samples, xdftest.Sample{Stamp: ts, Values: text})
 }
 
 func (in *source) push(s *Stream, ts float64) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 // golden is a file of two streams, put together by hand from the specification: lengths counted, numbers written out.
@@ -77,9 +78,9 @@ func TestGolden(t *testing.T) {
 
 // What is written by hand above has to be a file for the tests' reader too.
 func TestReaderReadsGolden(t *testing.T) {
-	r := mustParse(t, []byte(golden))
-	if len(r.streams) != 2 || r.streams[0].samples[1] != (sample{10.25, "300 -32768"}) || r.streams[1].samples[0] != (sample{1.5, `"gü"`}) {
-		t.Errorf("%+v %+v", r.streams[0], r.streams[1])
+	r := xdftest.MustParse(t, []byte(golden))
+	if len(r.Streams) != 2 || r.Streams[0].Samples[1] != (xdftest.Sample{Stamp: 10.25, Values: "300 -32768"}) || r.Streams[1].Samples[0] != (xdftest.Sample{Stamp: 1.5, Values: `"gü"`}) {
+		t.Errorf("%+v %+v", r.Streams[0], r.Streams[1])
 	}
 }
 

@@ -1,48 +1,15 @@
 package xdf
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
-
-// readWithLibxdf builds testdata/reader.cpp and returns its lines, without what the library itself prints.
-func readWithLibxdf(t *testing.T, path string) []string {
-	t.Helper()
-	compiler, err := exec.LookPath("g++")
-	if err != nil {
-		t.Skip("SKIPPED: needs g++ to build testdata/reader.cpp; TestEveryFormat reads with this package's own reader")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
-	defer cancel()
-	if exec.CommandContext(ctx, compiler, "-include", "xdf.h", "-E", "-x", "c++", "/dev/null").Run() != nil {
-		t.Skip("SKIPPED: needs xdf.h (apt-get install libxdf-dev); TestEveryFormat reads with this package's own reader")
-	}
-	bin := filepath.Join(t.TempDir(), "reader")
-	if out, err := exec.CommandContext(ctx, compiler, "-Wall", "-Werror", "-o", bin, "testdata/reader.cpp", "-lxdf").CombinedOutput(); err != nil {
-		t.Fatalf("g++: %v\n%s", err, out)
-	}
-	out, err := exec.CommandContext(ctx, bin, path).Output()
-	if err != nil {
-		t.Fatalf("reader: %v\n%s", err, out)
-	}
-	var lines []string
-	for line := range strings.Lines(string(out)) {
-		switch word, _, _ := strings.Cut(line, " "); word {
-		case "version", "stream", "label", "sample", "offset", "footer":
-			lines = append(lines, strings.TrimSpace(line))
-		case "Unknown":
-			t.Error(line)
-		}
-	}
-	return lines
-}
 
 // TestLibxdf reads all formats with a library that knows nothing of this package. libxdf keeps every number as a float32, so the
 // numbers here are exact in it. As of 0.99.8 it reads one text a sample: a text stream of several channels gets it out of step. It
@@ -85,7 +52,7 @@ func TestLibxdf(t *testing.T) {
 	want = append(want, recordMarkers(t, w)...)
 	must(t, w.Close())
 
-	got := readWithLibxdf(t, path)
+	got := xdftest.Libxdf(t, path)
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
 			t.Fatalf("line %d:\n%q\nwant\n%q", i, got[i:], want[i:])

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 func info(name string, format lsl.Format, channels int) lsl.StreamInfo {
@@ -58,9 +59,9 @@ func TestEveryFormat(t *testing.T) {
 		}
 	}
 	must(t, w.Close())
-	for _, s := range mustParse(t, file.Bytes()).streams {
-		if s.header.Format != s.header.Name || len(s.samples) != 1 || s.samples[0] != (sample{1, want[s.header.Name]}) {
-			t.Errorf("%s: %+v, want %s", s.header.Name, s.samples, want[s.header.Name])
+	for _, s := range xdftest.MustParse(t, file.Bytes()).Streams {
+		if s.Header.Format != s.Header.Name || len(s.Samples) != 1 || s.Samples[0] != (xdftest.Sample{Stamp: 1, Values: want[s.Header.Name]}) {
+			t.Errorf("%s: %+v, want %s", s.Header.Name, s.Samples, want[s.Header.Name])
 		}
 	}
 }
@@ -89,7 +90,7 @@ func TestChunksByCountAndSize(t *testing.T) {
 	must(t, w.Flush())
 	must(t, w.Flush())
 	must(t, w.Close())
-	if got := mustParse(t, file.Bytes()).streams[0].chunks; !slices.Equal(got, []int{3, 2, 1}) {
+	if got := xdftest.MustParse(t, file.Bytes()).Streams[0].Chunks; !slices.Equal(got, []int{3, 2, 1}) {
 		t.Errorf("samples in chunks: %v", got)
 	}
 }
@@ -105,17 +106,17 @@ func TestChunksAndBoundariesByTime(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		synctest.Wait()
-		before := mustParse(t, file.Bytes())
+		before := xdftest.MustParse(t, file.Bytes())
 		time.Sleep(time.Minute) // nothing to write, no boundary
 		synctest.Wait()
-		if after := mustParse(t, file.Bytes()); before.boundaries != 2 || after.boundaries != 2 {
-			t.Errorf("%d boundaries in 25 s, %d after a quiet minute", before.boundaries, after.boundaries)
+		if after := xdftest.MustParse(t, file.Bytes()); before.Boundaries != 2 || after.Boundaries != 2 {
+			t.Errorf("%d boundaries in 25 s, %d after a quiet minute", before.Boundaries, after.Boundaries)
 		}
-		if n := len(before.streams[0].samples); n < 245 || slices.Max(before.streams[0].chunks) > 6 || len(before.streams[1].samples) != 1 {
-			t.Errorf("%d samples in chunks of %v after 25 s", n, before.streams[0].chunks)
+		if n := len(before.Streams[0].Samples); n < 245 || slices.Max(before.Streams[0].Chunks) > 6 || len(before.Streams[1].Samples) != 1 {
+			t.Errorf("%d samples in chunks of %v after 25 s", n, before.Streams[0].Chunks)
 		}
 		must(t, w.Close())
-		if n := len(mustParse(t, file.Bytes()).streams[0].samples); n != 250 {
+		if n := len(xdftest.MustParse(t, file.Bytes()).Streams[0].Samples); n != 250 {
 			t.Errorf("%d samples", n)
 		}
 	})
@@ -132,10 +133,10 @@ func TestDeducedStamps(t *testing.T) {
 		must(t, s.Push(Deduced, []float32{0}))
 	}
 	must(t, w.Close())
-	got := mustParse(t, file.Bytes()).streams[0] // refuses a chunk that begins with a deduced stamp
+	got := xdftest.MustParse(t, file.Bytes()).Streams[0] // refuses a chunk that begins with a deduced stamp
 	for i, want := range []float64{5, 5.1, 5.2, 5.3} {
-		if math.Abs(got.samples[i].ts-want) > 1e-12 {
-			t.Errorf("sample %d at %v, want %v", i, got.samples[i].ts, want)
+		if math.Abs(got.Samples[i].Stamp-want) > 1e-12 {
+			t.Errorf("sample %d at %v, want %v", i, got.Samples[i].Stamp, want)
 		}
 	}
 }
@@ -162,9 +163,9 @@ func TestManyGoroutines(t *testing.T) {
 	all.Wait()
 	file, err := os.ReadFile(path)
 	must(t, err)
-	for _, s := range mustParse(t, file).streams {
-		if len(s.samples) != 500 || s.samples[499].values != "500" || len(s.offsets) != 500 {
-			t.Errorf("stream %s has %d samples", s.header.Name, len(s.samples))
+	for _, s := range xdftest.MustParse(t, file).Streams {
+		if len(s.Samples) != 500 || s.Samples[499].Values != "500" || len(s.Offsets) != 500 {
+			t.Errorf("stream %s has %d samples", s.Header.Name, len(s.Samples))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package xdf
+package xdftest
 
 import (
 	"bytes"
