@@ -89,6 +89,13 @@ func (w *Writer) flush() error {
 	return w.out.err
 }
 
+// Samples is how many samples of all streams were written.
+func (w *Writer) Samples() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.samples
+}
+
 // Err is the failure that stopped the recording, if any.
 func (w *Writer) Err() error {
 	w.mu.Lock()

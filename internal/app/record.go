@@ -51,12 +51,12 @@ func (c *RecordCmd) Run(ctx context.Context) (err error) {
 	}
 	if c.File != "" {
 		if files.lines, err = recorder.Create(c.File); err != nil {
-			return errors.Join(err, files.close())
+			return errors.Join(err, files.discard())
 		}
 	}
 	m, err := monitor.Start(nc.Conn, c.Rig, files.lines, log)
 	if err != nil {
-		return errors.Join(err, files.close())
+		return errors.Join(err, files.discard())
 	}
 	if c.Duration > 0 {
 		var cancel context.CancelFunc
@@ -121,13 +121,25 @@ func (f recordings) close() error {
 	return errors.Join(errs...)
 }
 
+// discard closes and removes recordings that were never begun.
+func (f recordings) discard() error {
+	errs := []error{f.close()}
+	if f.lines != nil {
+		errs = append(errs, os.Remove(f.lines.Path()))
+	}
+	if f.xdf != nil {
+		errs = append(errs, f.xdf.discard())
+	}
+	return errors.Join(errs...)
+}
+
 func (f recordings) report() {
 	if f.lines != nil {
 		lines, size := f.lines.Lines()
 		fmt.Printf("recorded %d frames (%.1f MB) in %s\n", lines, float64(size)/1e6, f.lines.Path())
 	}
 	if f.xdf != nil {
-		fmt.Printf("recorded %d samples in %s\n", f.xdf.rows.Load(), f.xdf.path)
+		fmt.Printf("recorded %d samples in %s\n", f.xdf.writer.Samples(), f.xdf.path)
 	}
 }
 

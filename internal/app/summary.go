@@ -98,7 +98,7 @@ func (r *rig) summary(restarts map[string]int) Summary {
 		}
 	}
 	if r.xdf != nil {
-		s.XDF = &XDFRecording{File: r.xdf.path, Samples: r.xdf.rows.Load()}
+		s.XDF = &XDFRecording{File: r.xdf.path, Samples: r.xdf.writer.Samples()}
 		if err := r.xdf.Err(); err != nil {
 			s.XDF.Error = err.Error()
 		}

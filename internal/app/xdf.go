@@ -23,7 +23,6 @@ type xdfFile struct {
 	writer   *xdf.Writer
 	listener *streams.Listener // nil until it follows a rig
 	set      *streams.Set
-	rows     atomic.Uint64
 	log      *slog.Logger
 	failed   atomic.Bool
 }
@@ -35,7 +34,7 @@ func createXDF(path string, log *slog.Logger) (*xdfFile, error) {
 		return nil, fmt.Errorf("recording %s exists and is left alone: choose another name or move it away", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("recording cannot be made: %w", err)
+		return nil, err
 	}
 	return &xdfFile{path: path, writer: w, log: log}, nil
 }
@@ -79,14 +78,35 @@ func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn) (cfg confi
 	return storedConfig(ctx, bucket)
 }
 
-// Open implements [streams.Sink].
+// Open implements [streams.Sink]. A recording that has stopped takes streams and rows as ever and leaves them out.
 func (f *xdfFile) Open(info lsl.StreamInfo) (streams.Stream, error) {
 	s, err := f.writer.AddStream(info)
+	if f.stopped(err) {
+		return left{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &xdfStream{file: f, stream: s}, nil
 }
+
+// stopped tells, once, that nothing more is recorded, if err says so.
+func (f *xdfFile) stopped(err error) bool {
+	if !errors.Is(err, xdf.ErrStopped) {
+		return false
+	}
+	if !f.failed.Swap(true) {
+		f.log.Error("the run goes on without recording", "error", err)
+	}
+	return true
+}
+
+// left is a stream that is left out.
+type left struct{}
+
+func (left) Push(float64, []float32) error       { return nil }
+func (left) PushString(float64, ...string) error { return nil }
+func (left) Close() error                        { return nil }
 
 // Err is the failure that stopped the recording, if any.
 func (f *xdfFile) Err() error { return f.writer.Err() }
@@ -129,14 +149,8 @@ func (s *xdfStream) pushed(ts float64, err error) error {
 		s.told = ts
 		err = s.stream.ClockOffset(ts, 0)
 	}
-	switch {
-	case err == nil:
-		s.file.rows.Add(1)
-	case errors.Is(err, xdf.ErrStopped):
-		if !s.file.failed.Swap(true) {
-			s.file.log.Error("the run goes on without recording", "error", err)
-		}
-		return nil // told once, not for each row
+	if s.file.stopped(err) {
+		return nil
 	}
 	return err
 }
