@@ -36,3 +36,5 @@ if [ "$(printf '%s\n%s\n' "$go_needed" "$have" | sort -V | head -1)" != "$go_nee
 	echo "setup: Go $go_needed or newer is needed, this is $have: https://go.dev/dl" >&2
 	exit 1
 fi
+
+"$(dirname "$0")/liblsl.sh"
