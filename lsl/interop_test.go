@@ -1,98 +1,21 @@
 package lsl
 
 import (
-	"bufio"
-	"context"
-	"io"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// libReader is a process that reads a stream with the real liblsl.
-type libReader struct {
-	t     *testing.T
-	lines *bufio.Scanner
-}
+// Tests with the real liblsl, over loopback alone. scripts/liblsl.sh fetches a build of liblsl 1.12;
+// LIBLSL names another.
 
-// needLibrary returns the paths of liblsl and gcc. Without them it skips the test and says so.
-func needLibrary(t *testing.T) (lib, gcc string) {
-	t.Helper()
-	if lib = os.Getenv("LIBLSL"); lib == "" {
-		t.Skip("SKIPPED: set LIBLSL=/path/to/liblsl.so to read with the real library; the tests named TestReader… read with this package's own")
-	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("SKIPPED: needs gcc to build testdata/reader.c")
-	}
-	return lib, gcc
-}
-
-// startLibReader builds testdata/reader.c and runs it.
-func startLibReader(t *testing.T, predicate, format string, channels int) *libReader {
-	t.Helper()
-	lib, gcc := needLibrary(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
-	t.Cleanup(cancel)
-	bin := filepath.Join(t.TempDir(), "reader")
-	out, err := exec.CommandContext(ctx, gcc, "-O1", "-Wall", "-Werror", "-o", bin, "testdata/reader.c", "-ldl").CombinedOutput()
-	if err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(ctx, bin, lib, predicate, format, strconv.Itoa(channels))
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_, _ = io.Copy(io.Discard, stdout)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("liblsl says:\n%s", log.String())
-		}
-	})
-	lines := bufio.NewScanner(stdout)
-	lines.Buffer(nil, 4<<20)
-	return &libReader{t: t, lines: lines}
-}
-
-// next returns the rest of the next line that starts with the word.
-func (r *libReader) next(word string) string {
-	r.t.Helper()
-	for r.lines.Scan() {
-		first, rest, _ := strings.Cut(r.lines.Text(), " ")
-		switch first {
-		case word:
-			return rest
-		case "error":
-			r.t.Fatalf("waiting for %q: %s", word, r.lines.Text())
-		}
-	}
-	r.t.Fatalf("reader ended before %q: %v", word, r.lines.Err())
-	return ""
-}
-
-// sample returns the next sample's stamp and values.
-func (r *libReader) sample() (float64, []string) {
-	r.t.Helper()
-	words := strings.Fields(r.next("sample"))
-	ts, err := strconv.ParseFloat(words[0], 64)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return ts, words[1:]
-}
+const (
+	found    = 30 * time.Second        // a stream that is there is found long before
+	notFound = 1500 * time.Millisecond // three waves of queries
+)
 
 // keepPushing pushes a sample every few milliseconds until the returned function is called. Its stamps are whole
 // seconds from first on, so that a reader can tell them apart.
@@ -122,9 +45,9 @@ func keepPushing(t *testing.T, o *Outlet, first float64, one func(ts float64) er
 	return func() { close(quit); <-ended }
 }
 
-// TestInteropLiblsl resolves, opens and reads a stream with the real library, and restarts the outlet under it. The
-// npm package node-lsl carries a build of liblsl 1.12; newer ones are built from its sources.
+// TestInteropLiblsl resolves, opens and reads a stream with the real library, and restarts the outlet under it.
 func TestInteropLiblsl(t *testing.T) {
+	t.Parallel()
 	info := testInfo(t)
 	info.Desc = Desc{Channels: []Channel{{Label: "a<b>&", Type: "PositionX", Unit: "meters"}, {Label: "ü", Type: "Confidence", Unit: "normalized"}}}
 	r := startLibReader(t, "source_id='"+info.SourceID+"' and count(//info/desc/channels/channel)=2", "f", 2)
@@ -136,15 +59,9 @@ func TestInteropLiblsl(t *testing.T) {
 
 	t.Log("liblsl version", r.next("version"))
 	r.next("resolved")
-	if xml := r.next("xml"); !strings.Contains(xml, "<label>a&lt;b&gt;&amp;</label>") || !strings.Contains(xml, "ü") {
-		t.Errorf("full info lost a label: %s", xml)
-	}
+	checkFullInfo(t, o, r.next("xml"))
 	r.next("open")
-	correction, err := strconv.ParseFloat(r.next("correction"), 64)
-	if err != nil || math.Abs(correction) > 0.1 {
-		t.Errorf("time correction is %v (%v), want about 0 on one host", correction, err)
-	}
-	t.Log("time correction", correction)
+	checkCorrection(t, r)
 	first, values := r.sample()
 	for want := first; want < first+50; want++ {
 		if want > first {
@@ -176,6 +93,72 @@ func TestInteropLiblsl(t *testing.T) {
 	}
 }
 
+// checkFullInfo compares what the library made of the full info with the outlet's.
+func checkFullInfo(t *testing.T, o *Outlet, xml string) {
+	t.Helper()
+	got := parseInfo(t, []byte(xml))
+	if got.UID != o.UID() || got.SourceID != o.Info().SourceID || got.DataPort != o.TCPPort() || len(got.Channels) != o.Info().ChannelCount {
+		t.Fatalf("full info %+v", got)
+	}
+	for i, want := range o.Info().Desc.Channels {
+		if c := got.Channels[i]; c.Label != want.Label || c.Unit != want.Unit || c.Type != want.Type {
+			t.Errorf("channel %d is %+v, want %+v", i, c, want)
+		}
+	}
+}
+
+// checkCorrection: both ends read one clock, so that the correction is as small as the probes' way.
+func checkCorrection(t *testing.T, r *libReader) {
+	t.Helper()
+	correction := r.number(r.next("correction"))
+	if math.IsNaN(correction) || math.Abs(correction) > 0.1 {
+		t.Errorf("time correction is %v, want about 0 on one host", correction)
+	}
+	t.Log("time correction", correction)
+}
+
+// TestInteropLiblslFinds resolves by predicates that people write.
+func TestInteropLiblslFinds(t *testing.T) {
+	t.Parallel()
+	r := startReader(t, libCommand(t, onlyThisHost, nil))
+	tag := newUID() // no other stream has it
+	face, gaze := testInfo(t), testInfo(t)
+	face.Name, gaze.Name = "face "+tag, "gaze "+tag
+	gaze.Type = "Gaze"
+	face.Desc = Desc{Channels: []Channel{{Label: "jawOpen", Unit: "normalized"}, {Label: "browDownLeft"}}}
+	open(t, face, Options{LoopbackOnly: true})
+	open(t, gaze, Options{LoopbackOnly: true})
+
+	both := []string{face.SourceID, gaze.SourceID}
+	slices.Sort(both)
+	ours := "contains(name,'" + tag + "') and "
+	for predicate, want := range map[string][]string{
+		"source_id='" + face.SourceID + "'":                                  {face.SourceID},
+		ours + "starts-with(name,'face')":                                    {face.SourceID},
+		ours + "count(desc/channels/channel)=2":                              {face.SourceID},
+		ours + "count(//info/desc/channels/channel)=2 and channel_count='2'": {face.SourceID},
+		ours + "desc/channels/channel/label='jawOpen'":                       {face.SourceID},
+		ours + "desc/channels/channel[label='jawOpen']/unit='normalized'":    {face.SourceID},
+		ours + "not(type='Gaze')":                                            {face.SourceID},
+		ours + "(type='Gaze' or type='MoCap') and nominal_srate>59":          both,
+	} {
+		got := r.find(len(want), found, predicate)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %v, want %v", predicate, got, want)
+		}
+	}
+	for _, predicate := range []string{
+		"source_id='" + face.SourceID + "' and type='EEG'",
+		ours + "(count(desc/channels/channel)=3 or desc/channels/channel/label='nose' or starts-with(name,'Face'))",
+		ours + "name=", // no XPath
+	} {
+		if got := r.find(1, notFound, predicate); len(got) != 0 {
+			t.Errorf("%s: found %v", predicate, got)
+		}
+	}
+}
+
 // TestInteropLiblslFormats reads each wire format with the real library.
 func TestInteropLiblslFormats(t *testing.T) {
 	needLibrary(t)
@@ -186,6 +169,7 @@ func TestInteropLiblslFormats(t *testing.T) {
 		push   func(*Outlet, float64) error
 		want   string
 	}{
+		{Float32, "f", func(o *Outlet, ts float64) error { return o.Push(ts, []float32{-0.5, float32(math.NaN())}) }, "-0.5 nan"},
 		{Double, "d", func(o *Outlet, ts float64) error { return o.PushDouble(ts, []float64{0.1, -3}) }, "0.10000000000000001 -3"},
 		{Int64, "l", func(o *Outlet, ts float64) error { return o.PushInt64(ts, []int64{1 << 40, -5}) }, "1099511627776 -5"},
 		{Int32, "i", func(o *Outlet, ts float64) error { return o.PushInt32(ts, []int32{math.MaxInt32, math.MinInt32}) }, "2147483647 -2147483648"},

@@ -1,7 +1,11 @@
-/* Drives a liblsl shared library as a reader: reader LIBLSL PREDICATE FORMAT CHANNELS
+/* Drives a liblsl shared library as a reader.
  *
- * Prints one line per event: "version", "resolved", "xml" (the full info on one line), "open", "correction", then
- * "sample STAMP VALUE..." until its standard output breaks. Stays subscribed across losses of the outlet. */
+ * reader LIBLSL PREDICATE FORMAT CHANNELS prints one line per event: "version", "resolved", "xml" (the full info on one
+ * line), "open", "correction", then "sample STAMP VALUE..." until its standard output breaks. It stays subscribed across
+ * losses of the outlet.
+ *
+ * reader LIBLSL answers each line "LEAST SECONDS PREDICATE" of its input with "found SOURCE_ID..." as soon as LEAST streams
+ * match or the seconds are over. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,9 +55,32 @@ static double pull(handle in, const char *format, int channels, int *code) {
 	return stamp;
 }
 
+static int find(void) {
+	int (*resolve)(handle *, uint32_t, const char *, int, double) = need("lsl_resolve_bypred");
+	char *(*source)(handle) = need("lsl_get_source_id");
+	void (*destroy)(handle) = need("lsl_destroy_streaminfo");
+	static char line[8192];
+	while (fgets(line, sizeof line, stdin)) {
+		handle infos[64];
+		int least, used;
+		double seconds;
+		if (sscanf(line, "%d %lf %n", &least, &seconds, &used) < 2) return 1;
+		line[strcspn(line, "\n")] = 0;
+		int found = resolve(infos, 64, line + used, least, seconds);
+		check(found, "resolve");
+		printf("found");
+		for (int i = 0; i < found; i++) {
+			printf(" %s", source(infos[i]));
+			destroy(infos[i]);
+		}
+		putchar('\n');
+	}
+	return 0;
+}
+
 int main(int argc, char **argv) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc != 5 || atoi(argv[4]) > 4096) return 1;
+	if (argc != 2 && (argc != 5 || atoi(argv[4]) > 4096)) return 1;
 	lib = dlopen(argv[1], RTLD_NOW);
 	if (!lib) {
 		printf("error %s\n", dlerror());
@@ -61,6 +88,7 @@ int main(int argc, char **argv) {
 	}
 	int (*version)(void) = need("lsl_library_version");
 	printf("version %d\n", version());
+	if (argc == 2) return find();
 
 	int (*resolve)(handle *, uint32_t, const char *, int, double) = need("lsl_resolve_bypred");
 	handle info = NULL;
