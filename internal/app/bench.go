@@ -22,6 +22,7 @@ type BenchCmd struct {
 	CPU     BenchCPUCmd     `cmd:"" name:"cpu" help:"Five processes without a GPU: frames per second, and four cameras at 30 frames/s."`
 	Cameras BenchCamerasCmd `cmd:"" name:"cameras" help:"How many cameras are tracked without a drop, by processes, by threads and with host copies."`
 	IPC     BenchIPCCmd     `cmd:"" name:"ipc" help:"How long a frame takes from one process to a kernel of another, by each transport."`
+	LSL     BenchLSLCmd     `cmd:"" name:"lsl" help:"What LSL outlets of many participants cost the process that has them, beside the real liblsl."`
 	Infer   BenchInferCmd   `cmd:"" name:"infer" help:"How long the networks take on the GPU, and everything from frames to results, beside PyTorch and what the GPU could do at most."`
 }
 
