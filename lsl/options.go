@@ -12,7 +12,7 @@ const (
 	DefaultDiscoveryPort = 16571
 	DefaultBasePort      = 16572
 	DefaultPortRange     = 32
-	DefaultConnections   = 64
+	DefaultConnections   = 256
 	DefaultBufferBytes   = 128 << 20
 
 	bufferSeconds   = 360 // of samples that may wait for a reader
@@ -33,7 +33,8 @@ type Options struct {
 	BasePort, PortRange int
 	// DiscoveryPort is the UDP port on which all outlets of a host hear queries (16571).
 	DiscoveryPort int
-	// MaxConnections bounds the TCP connections served at a time (64); more are closed at once.
+	// MaxConnections bounds the TCP connections served at a time (256); more are closed at once. A reader keeps one open,
+	// and has another for a moment when it asks for the full info.
 	MaxConnections int
 	// BufferSamples bounds the samples that may wait for a slow reader before it loses the oldest; 0 means six
 	// minutes of them. A reader may ask for less.
