@@ -119,7 +119,7 @@ func TestReaderFindsStreamByBroadcast(t *testing.T) {
 func openShared(t *testing.T, info StreamInfo) *Outlet {
 	t.Helper()
 	o := open(t, info, Options{LoopbackOnly: true})
-	if o.discovery == nil {
+	if o.lobby == nil {
 		t.Skip("SKIPPED: another program keeps UDP port 16571 to itself")
 	}
 	return o
@@ -180,7 +180,7 @@ func TestPortsOutsideATakenRange(t *testing.T) {
 
 func TestLoopbackOnlyBindsLoopback(t *testing.T) {
 	o := open(t, testInfo(t), Options{LoopbackOnly: true})
-	for _, a := range []net.Addr{o.data.Addr(), o.service.LocalAddr()} {
+	for _, a := range []net.Addr{o.data.Addr(), o.service.conn.LocalAddr()} {
 		if host, _, _ := net.SplitHostPort(a.String()); host != "127.0.0.1" {
 			t.Errorf("%s socket bound to %s", a.Network(), host)
 		}

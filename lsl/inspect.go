@@ -21,7 +21,7 @@ func (o *Outlet) TCPPort() int {
 
 // ServicePort returns the UDP port that answers time probes and the queries of readers that know this host.
 func (o *Outlet) ServicePort() int {
-	if a, ok := o.service.LocalAddr().(*net.UDPAddr); ok {
+	if a, ok := o.service.conn.LocalAddr().(*net.UDPAddr); ok {
 		return a.Port
 	}
 	return 0
@@ -43,7 +43,15 @@ func (o *Outlet) WaitForConsumers(ctx context.Context) error {
 	}
 }
 
+// groups is the number of multicast memberships.
+func (o *Outlet) groups() int {
+	if o.lobby == nil {
+		return 0
+	}
+	return o.lobby.joined
+}
+
 // Stats returns a snapshot.
 func (o *Outlet) Stats() Stats {
-	return Stats{Groups: o.joined, Refused: int(o.refused.Load()), Readers: o.readers.stats(o.journal)}
+	return Stats{Groups: o.groups(), Refused: int(o.refused.Load()), Readers: o.readers.stats(o.journal)}
 }

@@ -8,8 +8,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/net/ipv4"
 )
 
 // Outlet publishes one stream. Its methods may be called from several goroutines.
@@ -23,10 +21,9 @@ type Outlet struct {
 	shortInfo, fullInfo []byte
 	matcher             *matcher
 
-	data      *net.TCPListener
-	service   *ipv4.PacketConn
-	discovery *ipv4.PacketConn // nil when the shared port cannot be opened
-	joined    int
+	data    *net.TCPListener
+	service *udpSocket
+	lobby   *lobby // nil when the shared port cannot be opened
 
 	conns   *connections
 	refused atomic.Int64
@@ -74,6 +71,7 @@ func NewOutlet(ctx context.Context, info StreamInfo, opts Options) (*Outlet, err
 		return nil, errors.Join(err, o.closeSockets())
 	}
 	o.describe()
+	o.announce()
 	o.start(ctx)
 	return o, nil
 }
@@ -87,13 +85,20 @@ func (o *Outlet) open() (err error) {
 	if o.data, err = listenData(o.opts); err != nil {
 		return err
 	}
-	if o.service, err = listenService(o.opts); err != nil {
+	service, err := listenService(o.opts)
+	if err != nil {
 		return err
 	}
-	if o.discovery, o.joined, err = listenDiscovery(o.opts, o.nets); err != nil || o.joined == 0 {
+	o.service = newUDPSocket(service, o.log)
+	return nil
+}
+
+// announce lets the outlet hear queries.
+func (o *Outlet) announce() {
+	var err error
+	if o.lobby, err = enterLobby(o); err != nil || o.lobby.joined == 0 {
 		o.log.Warn("lsl: the stream cannot be found by multicast", "port", o.opts.DiscoveryPort, "error", err)
 	}
-	return nil
 }
 
 // describe fixes the stream's identity and renders its documents.
@@ -115,9 +120,6 @@ func (o *Outlet) describe() {
 func (o *Outlet) start(ctx context.Context) {
 	o.running.Go(o.serveData)
 	o.running.Go(o.serveService)
-	if o.discovery != nil {
-		o.running.Go(o.serveDiscovery)
-	}
 	go func() { // not waited for: Close may be called from here
 		select {
 		case <-ctx.Done():
@@ -126,7 +128,7 @@ func (o *Outlet) start(ctx context.Context) {
 		}
 	}()
 	o.log.Info("lsl: stream open", "uid", o.id.uid, "source_id", o.info.SourceID,
-		"tcp", o.id.dataPort, "udp", o.id.servicePort, "groups", o.joined)
+		"tcp", o.id.dataPort, "udp", o.id.servicePort, "groups", o.groups())
 }
 
 // Close ends the stream: readers see the loss at once and look for the stream's next outlet. It waits for the
@@ -149,10 +151,10 @@ func (o *Outlet) closeSockets() error {
 		errs = append(errs, o.data.Close())
 	}
 	if o.service != nil {
-		errs = append(errs, o.service.Close())
+		errs = append(errs, o.service.close())
 	}
-	if o.discovery != nil {
-		errs = append(errs, o.discovery.Close())
+	if o.lobby != nil {
+		errs = append(errs, o.lobby.leave(o))
 	}
 	return errors.Join(errs...)
 }

@@ -15,7 +15,7 @@ func (o *Outlet) serveData() {
 	for {
 		conn, err := o.data.AcceptTCP()
 		if err != nil {
-			if o.ended(err) {
+			if ended(err, o.done, o.log) {
 				return
 			}
 			continue
