@@ -37,6 +37,12 @@ func (c *connections) remove(conn net.Conn) {
 	delete(c.open, conn)
 }
 
+func (c *connections) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open)
+}
+
 // closeAll ends every connection, and those to come.
 func (c *connections) closeAll() {
 	c.mu.Lock()
