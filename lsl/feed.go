@@ -43,7 +43,7 @@ func (o *Outlet) negotiate(req feedRequest) (string, error) {
 		return "LSL/110 404 Not found\r\n\r\n", fmt.Errorf("%w: asked for stream %.40q", errRefused, req.uid)
 	case req.version < protocolVersion:
 		return "", fmt.Errorf("%w: protocol %d", errUnsupported, req.version)
-	case req.noIEEE754, req.valueSize != 0 && size != 0 && req.valueSize != size:
+	case req.noIEEE754 && o.info.Format.floating(), req.valueSize != 0 && size != 0 && req.valueSize != size:
 		return "", fmt.Errorf("%w: the reader's values are not stored as %s", errUnsupported, o.info.Format)
 	}
 	return "LSL/110 200 OK\r\n" +

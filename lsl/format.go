@@ -30,4 +30,6 @@ func (f Format) Size() int {
 	}
 }
 
+func (f Format) floating() bool { return f == Float32 || f == Double }
+
 func (f Format) known() bool { return f == String || f.Size() > 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"time"
 )
 
 // Defaults of Options.
@@ -43,6 +44,8 @@ type Options struct {
 	BufferBytes int
 	// Logger hears of readers that come and go and of requests refused; nil discards.
 	Logger *slog.Logger
+
+	requestTimeout time.Duration // for a connection's request and the answer to it, up to the first sample
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -67,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.LoopbackOnly && len(o.Interfaces) > 0 {
 		return o, fmt.Errorf("%w: LoopbackOnly and Interfaces exclude each other: choose one", ErrInvalidInfo)
+	}
+	if o.requestTimeout == 0 {
+		o.requestTimeout = requestTimeout
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -37,7 +37,7 @@ func (o *Outlet) serveData() {
 
 // serve reads one request and answers it.
 func (o *Outlet) serve(conn *net.TCPConn) error {
-	if err := conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(o.opts.requestTimeout)); err != nil {
 		return fmt.Errorf("lsl: set deadline: %w", err)
 	}
 	req, err := readRequest(bufio.NewReaderSize(conn, maxLine))

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReaderAsksForInfo(t *testing.T) {
@@ -37,6 +38,7 @@ func TestFeedRequests(t *testing.T) {
 		{"older protocol", "LSL:streamfeed/100 " + uid + "\r\n\r\n", ""},
 		{"oldest protocol", "LSL:streamfeed\r\n360 0\r\n", ""},
 		{"other value size", "LSL:streamfeed/110 " + uid + "\r\nValue-Size: 8\r\n\r\n", ""},
+		{"value size that is no number", "LSL:streamfeed/110 " + uid + "\r\nValue-Size: x\r\n\r\n", ""},
 		{"no IEEE floats", "LSL:streamfeed/110 " + uid + "\r\nHas-IEEE754-Floats: 0\r\n\r\n", ""},
 		{"unknown command", "GET / HTTP/1.1\r\n\r\n", ""},
 		{"endless line", "LSL:streamfeed/110 " + strings.Repeat("x", 20<<10), ""},
@@ -67,6 +69,59 @@ func TestFeedHeaderForms(t *testing.T) {
 	eventually(t, "the reader is listed", func() bool { return len(o.Stats().Readers) == 1 })
 	if s := statsOf(t, o, conn); s.Capacity != 5 || s.Host != "h" {
 		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestFeedServesEveryReader: what is of no consequence for the stream refuses nobody, and every reader is told that numbers are little endian.
+func TestFeedServesEveryReader(t *testing.T) {
+	const header = "LSL/110 200 OK\r\nUID: %s\r\nByte-Order: 1234\r\nSuppress-Subnormals: 0\r\nData-Protocol-Version: 110\r\n\r\n"
+	for what, c := range map[string]struct {
+		format Format
+		first  string // line; UID stands for the outlet's
+		lines  string
+	}{
+		"big endian":                    {Float32, "110 UID", "Native-Byte-Order: 4321\r\nEndian-Performance: 100000\r\n"},
+		"no subnormals":                 {Float32, "110 UID", "Supports-Subnormals: 0\r\n"},
+		"no uid":                        {Float32, "110", ""},
+		"integers without IEEE floats":  {Int16, "110 UID", "Has-IEEE754-Floats: 0\r\nValue-Size: 2\r\n"},
+		"strings of any size":           {String, "110 UID", "Value-Size: 32\r\nHas-IEEE754-Floats: 0\r\n"},
+		"a later version of this major": {Double, "115 UID", "Value-Size: 8\r\nData-Protocol-Version: 115\r\n"},
+	} {
+		info := testInfo(t)
+		info.Format = c.format
+		o := open(t, info, Options{LoopbackOnly: true})
+		conn := dial(t, o.TCPPort(), "LSL:streamfeed/"+strings.ReplaceAll(c.first, "UID", o.UID())+"\r\n"+c.lines+"\r\n")
+		want := fmt.Sprintf(header, o.UID())
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
+			t.Errorf("%s: answer %q (%v), want %q", what, got, err, want)
+		}
+	}
+}
+
+// TestSilentConnectionsEnd: who sends no request, or one byte at a time, is not waited for.
+func TestSilentConnectionsEnd(t *testing.T) {
+	o := open(t, testInfo(t), Options{LoopbackOnly: true, requestTimeout: 500 * time.Millisecond})
+	silent, slow := dial(t, o.TCPPort(), ""), dial(t, o.TCPPort(), "LSL:streamfeed/110\r\n")
+	go func() {
+		for _, err := slow.Write([]byte("x")); err == nil; _, err = slow.Write([]byte("x")) {
+			time.Sleep(5 * time.Millisecond) // a reader that dawdles
+		}
+	}()
+	if a, b := readAll(silent), readAll(slow); a != "" || b != "" {
+		t.Errorf("answers %q and %q", a, b)
+	}
+	eventually(t, "the connections are forgotten", func() bool { return o.conns.count() == 0 })
+	// The time is for the request alone: a reader that has its stream outlives those that ask for none after it.
+	f := subscribe(t, o, 10)
+	if got := readAll(dial(t, o.TCPPort(), "")); got != "" {
+		t.Errorf("answer %q", got)
+	}
+	if err := o.Push(5, []float32{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	if ts, _ := f.sample(); ts != 5 {
+		t.Errorf("stamp %v", ts)
 	}
 }
 
