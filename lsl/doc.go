@@ -24,6 +24,16 @@
 // that falls too far behind loses its oldest samples, which [Outlet.Stats] counts. Without a reader samples are
 // discarded: a new reader sees the stream from its subscription on, never its past.
 //
+// A hundred readers may follow one stream ([Options].MaxConnections), and one of them that reads nothing costs itself samples
+// alone. Memory is bounded by [Options].BufferBytes for a stream and a batch of some 64 KiB for each reader.
+//
+// # Many outlets
+//
+// One process may have hundreds of outlets: each takes two sockets and two goroutines, each reader one and two. Outlets that are
+// found on the same networks share the socket that hears queries. Readers that list this host as a known peer ask
+// only the ports of [Options].BasePort and PortRange, 32 by default; the first outlet that has one of them answers for
+// all outlets of the process that have none. Other programs' outlets take ports of the range as well.
+//
 // # Recovery
 //
 // A reader that loses its outlet looks for one with the same name, type, channel count, format and source id. Keep

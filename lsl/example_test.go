@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"facetrack/lsl"
 )
@@ -52,6 +53,49 @@ func ExampleOutlet_PushString() {
 	// Output:
 	// <nil>
 	// true
+}
+
+// One process sends what several people do, on one network of the laboratory besides its own host, to programs of the same session.
+func ExampleOptions() {
+	opts := lsl.Options{SessionID: "lab-2", LoopbackOnly: true} // or Interfaces: []string{"eth0"}
+	var outlets []*lsl.Outlet
+	for person := range 3 {
+		o, err := lsl.NewOutlet(context.Background(), lsl.StreamInfo{
+			Name: fmt.Sprintf("Gaze of person %d (lab-pc)", person), Type: "Gaze", ChannelCount: 2, Format: lsl.Float32,
+			SourceID: fmt.Sprintf("lab-pc.person-%d.gaze", person),
+		}, opts)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		outlets = append(outlets, o)
+	}
+	for _, o := range outlets {
+		fmt.Println(o.Info().SourceID, o.Push(lsl.Now(), []float32{0.5, 0.25}), o.Close())
+	}
+	// Output:
+	// lab-pc.person-0.gaze <nil> <nil>
+	// lab-pc.person-1.gaze <nil> <nil>
+	// lab-pc.person-2.gaze <nil> <nil>
+}
+
+// A program that has nothing to do without readers waits for the first.
+func ExampleOutlet_WaitForConsumers() {
+	outlet, err := lsl.NewOutlet(context.Background(), lsl.StreamInfo{
+		Name: "Eyes (lab-pc)", Type: "Gaze", ChannelCount: 2, Format: lsl.Double, SourceID: "lab-pc.eyes",
+	}, lsl.Options{LoopbackOnly: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = outlet.Close() }()
+	patience, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(errors.Is(outlet.WaitForConsumers(patience), context.DeadlineExceeded))
+	for _, r := range outlet.Stats().Readers { // none
+		fmt.Println(r.Host, r.Sent, r.Dropped)
+	}
+	// Output: true
 }
 
 func ExampleSeconds() {

@@ -30,7 +30,8 @@ type Options struct {
 	// SessionID is used when StreamInfo.SessionID is empty.
 	SessionID string
 	// BasePort and PortRange give the ports tried first for the TCP and the UDP socket (16572, 32). When all are
-	// taken any free port serves, which readers that list known peers do not try.
+	// taken any free port serves. Readers that list this host as a known peer do not try those: they find the stream
+	// only if another outlet of this process has a port of the range.
 	BasePort, PortRange int
 	// DiscoveryPort is the UDP port on which all outlets of a host hear queries (16571).
 	DiscoveryPort int
