@@ -108,18 +108,21 @@ func (r *reading) subscribe() (feeds []*feed, err error) {
 
 // read counts samples until the connection ends.
 func (r *reading) read(f *feed) {
-	own := latency.New()
 	for {
 		stamp, err := f.next()
 		if err != nil {
-			break
+			return
 		}
-		own.Record(time.Duration((lsl.Now() - stamp) * float64(time.Second)))
+		r.record(time.Duration((lsl.Now() - stamp) * float64(time.Second)))
 		r.received.Add(1)
 	}
+}
+
+// record goes into one histogram for all: hundreds of them would be collected as garbage while they measure.
+func (r *reading) record(delay time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.delays.Add(own)
+	r.delays.Record(delay)
 }
 
 // await returns when all is there or nothing comes any more.
