@@ -63,18 +63,14 @@ func (o *Outlet) stream(conn *net.TCPConn, sub *subscription, head []byte) error
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("lsl: clear deadline: %w", err)
 	}
-	gone := make(chan struct{})
 	o.running.Go(func() {
-		defer close(gone)
-		_, _ = io.Copy(io.Discard, conn) // readers send nothing more: only the end matters
+		_, _ = io.Copy(io.Discard, conn) // readers send nothing more: only the end matters, which Close brings as well
+		sub.end()
 	})
 	var batch []byte
 	for {
-		select {
-		case <-sub.wake:
-		case <-gone:
-			return nil
-		case <-o.done:
+		<-sub.wake // one channel: a select of several is dear, thousands of times a second
+		if sub.ended.Load() {
 			return nil
 		}
 		for batch = o.journal.take(sub, batch[:0]); len(batch) > 0; batch = o.journal.take(sub, batch[:0]) {

@@ -3,6 +3,7 @@ package lsl
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -32,7 +33,22 @@ type subscription struct {
 	capacity int // most samples it may lag
 	sent     int
 	dropped  int
-	wake     chan struct{} // holds a token while there may be samples to take
+	wake     chan struct{} // holds a token while there may be samples to take, or the end
+	ended    atomic.Bool   // the reader has left
+}
+
+// notify leaves a token.
+func (s *subscription) notify() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end tells whoever waits for samples that there is nobody to send them to.
+func (s *subscription) end() {
+	s.ended.Store(true)
+	s.notify()
 }
 
 func newJournal(maxSlots, maxBytes int) *journal {
@@ -63,10 +79,7 @@ func (j *journal) push(sample []byte) error {
 	j.head++
 	for s := range j.subs {
 		s.skipTo(j.head - s.capacity)
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		s.notify()
 	}
 	return nil
 }
