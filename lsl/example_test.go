@@ -55,9 +55,9 @@ func ExampleOutlet_PushString() {
 	// true
 }
 
-// One process sends what several people do, on one network of the laboratory besides its own host, to programs of the same session.
+// One process sends what several people do, to programs of its host that belong to the same session.
 func ExampleOptions() {
-	opts := lsl.Options{SessionID: "lab-2", LoopbackOnly: true} // or Interfaces: []string{"eth0"}
+	opts := lsl.Options{SessionID: "lab-2", LoopbackOnly: true} // or Interfaces: []string{"eth0"}, for a network
 	var outlets []*lsl.Outlet
 	for person := range 3 {
 		o, err := lsl.NewOutlet(context.Background(), lsl.StreamInfo{

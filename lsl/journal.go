@@ -22,7 +22,7 @@ type journal struct {
 	tail   int      // oldest sample held
 	head   int      // number of the next sample
 	bytes  int      // encoded bytes held
-	subs   map[*subscription]struct{}
+	subs   []*subscription
 	ready  chan struct{} // closed while there are readers
 	closed bool
 }
@@ -55,7 +55,7 @@ func newJournal(maxSlots, maxBytes int) *journal {
 	return &journal{
 		maxSlots: maxSlots, maxBytes: maxBytes,
 		slots: make([][]byte, min(firstSlots, maxSlots)),
-		subs:  map[*subscription]struct{}{}, ready: make(chan struct{}),
+		ready: make(chan struct{}),
 	}
 }
 
@@ -77,7 +77,7 @@ func (j *journal) push(sample []byte) error {
 	j.slots[slot] = append(j.slots[slot][:0], sample...)
 	j.bytes += len(sample)
 	j.head++
-	for s := range j.subs {
+	for _, s := range j.subs {
 		s.skipTo(j.head - s.capacity)
 		s.notify()
 	}
@@ -99,7 +99,7 @@ func (j *journal) makeRoom(n int) {
 		}
 		j.discardOldest()
 	}
-	for s := range j.subs {
+	for _, s := range j.subs {
 		s.skipTo(j.tail)
 	}
 }
@@ -108,7 +108,7 @@ func (j *journal) full(n int) bool { return j.head-j.tail == len(j.slots) || j.b
 
 func (j *journal) slowest() int {
 	low := j.head
-	for s := range j.subs {
+	for _, s := range j.subs {
 		low = min(low, s.cursor)
 	}
 	return low

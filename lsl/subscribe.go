@@ -1,5 +1,7 @@
 package lsl
 
+import "slices"
+
 // subscribe adds a reader that may lag by at most the given number of samples.
 func (j *journal) subscribe(capacity int) (*subscription, error) {
 	j.mu.Lock()
@@ -12,17 +14,18 @@ func (j *journal) subscribe(capacity int) (*subscription, error) {
 		close(j.ready)
 	}
 	s := &subscription{cursor: j.head, capacity: min(capacity, j.maxSlots), wake: make(chan struct{}, 1)}
-	j.subs[s] = struct{}{}
+	j.subs = append(j.subs, s)
 	return s, nil
 }
 
 func (j *journal) unsubscribe(s *subscription) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, ok := j.subs[s]; !ok {
+	i := slices.Index(j.subs, s)
+	if i < 0 {
 		return
 	}
-	delete(j.subs, s)
+	j.subs = slices.Delete(j.subs, i, i+1)
 	if len(j.subs) == 0 {
 		j.drain()
 		j.ready = make(chan struct{})
