@@ -2,6 +2,7 @@ package lsl
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"runtime"
@@ -110,6 +111,25 @@ func TestLobbiesOfNetworks(t *testing.T) {
 	everywhere := newLobbyKey(Options{DiscoveryPort: port}, networks{interfaces: one.nets.interfaces})
 	if everywhere == one.lobby.key {
 		t.Error("an outlet of all networks shares the socket of one on loopback")
+	}
+}
+
+// TestPortKeptByAnother: where a program keeps the shared port to itself, known peers still find the stream.
+func TestPortKeptByAnother(t *testing.T) {
+	keeper, err := net.ListenUDP("udp4", nil) // without SO_REUSEADDR
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = keeper.Close() }()
+	info := testInfo(t)
+	o := open(t, info, Options{LoopbackOnly: true, DiscoveryPort: keeper.LocalAddr().(*net.UDPAddr).Port})
+	if o.lobby != nil || o.Stats().Groups != 0 {
+		t.Errorf("the port is shared all the same, %d groups", o.Stats().Groups)
+	}
+	a := newAsker(t)
+	id := a.ask("source_id='"+info.SourceID+"'", loopback(o.ServicePort()))
+	if got, found, _ := a.answer(); got != id || found.UID != o.UID() {
+		t.Errorf("answer %s from stream %s", got, found.UID)
 	}
 }
 
