@@ -26,7 +26,7 @@ var measures = []struct{ suffix, quantity, unit string }{
 	{"SustainedR", "Correlation", "normalized"},
 }
 
-// ErrNoPair: a synchrony of two who are not in the configuration.
+// ErrNoPair says that a synchrony is of two who are not in the configuration.
 var ErrNoPair = errors.New("no such pair of participants")
 
 func (s *Set) openPair(who [2]string) (*pair, error) {
