@@ -24,7 +24,7 @@ type Kind struct {
 }
 
 // Kinds are the streams of a participant; liblsl.c has the same.
-var Kinds = []Kind{{"FaceExpression", 54}, {"MoCap", 11}, {"Gaze", 14}}
+var Kinds = []Kind{{"FaceExpression", 54}, {"MoCap", 12}, {"Gaze", 19}}
 
 // Streams is the number of all streams.
 func (l Load) Streams() int { return l.Participants * len(Kinds) }

@@ -14,7 +14,7 @@ enum { KINDS = 3, FLOAT32 = 1 };
 static const struct {
 	const char *type;
 	int channels;
-} kinds[KINDS] = {{"FaceExpression", 54}, {"MoCap", 11}, {"Gaze", 14}};
+} kinds[KINDS] = {{"FaceExpression", 54}, {"MoCap", 12}, {"Gaze", 19}};
 
 static void *lib;
 
