@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"facetrack/internal/testmodels"
+	"facetrack/ipc"
 	"facetrack/lsl"
 	"facetrack/vision"
 )
@@ -120,58 +121,86 @@ func feed(t *testing.T, info lslInfo) func() lslSample {
 	return next
 }
 
-// An LSL reader finds the participant's stream and gets each frame with its capture instant.
+// find waits for a stream and reads its description.
+func (r *rig) find(sourceID string) (info lslInfo) {
+	r.t.Helper()
+	r.eventually("stream "+sourceID+" is found", func() (found bool) {
+		info, found = resolve(r.t, fmt.Sprintf("session_id='default' and source_id='facetrack:%s:%s'", r.name, sourceID))
+		return found
+	})
+	full, err := io.ReadAll(dialLSL(r.t, info, "LSL:fullinfo\r\n"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	described := parseLSL(r.t, string(full))
+	if len(described.Labels) != info.Channels || described.CanDrop != "true" {
+		r.t.Fatalf("%s: %d channels, %d described, can_drop_samples %q", info.Name, info.Channels, len(described.Labels), described.CanDrop)
+	}
+	info.Labels = described.Labels
+	return info
+}
+
+// collect reads n frames of a stream, by the number that is last in each row.
+func collect(t *testing.T, info lslInfo, n int) map[uint64]lslSample {
+	t.Helper()
+	next, samples := feed(t, info), map[uint64]lslSample{}
+	for len(samples) < n {
+		s := next()
+		samples[uint64(s.Values[info.Channels-1])] = s
+	}
+	return samples
+}
+
+// An LSL reader finds the streams of whoever comes to a camera and gets each frame at its capture instant.
 func TestLSLStream(t *testing.T) {
 	r := prepare(t)
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
-	var info lslInfo
-	r.eventually("the stream is found", func() (found bool) {
-		info, found = resolve(t, fmt.Sprintf("session_id='default' and source_id='facetrack:%s:cam0:face:1'", r.name))
-		return found
-	})
-	full, err := io.ReadAll(dialLSL(t, info, "LSL:fullinfo\r\n"))
-	if err != nil {
-		t.Fatal(err)
+	expression, head := r.find("cam0:face:1:expression"), r.find("cam0:face:1:head")
+	if expression.Channels != 54 || head.Channels != 12 {
+		t.Fatalf("%d and %d channels", expression.Channels, head.Channels)
 	}
-	described := parseLSL(t, string(full))
-	if len(described.Labels) != info.Channels || info.Channels != 60 || described.CanDrop != "true" {
-		t.Fatalf("%d channels, %d described, can_drop_samples %q", info.Channels, len(described.Labels), described.CanDrop)
-	}
-	for i, name := range vision.BlendshapeNames {
-		if described.Labels[i].Label != name || described.Labels[i].Unit != "normalized" {
-			t.Errorf("channel %d is %v, want %s", i, described.Labels[i], name)
+	for i, name := range append(vision.BlendshapeNames[:], "Confidence") {
+		if expression.Labels[i].Label != name || expression.Labels[i].Unit != "normalized" {
+			t.Errorf("channel %d is %v, want %s", i, expression.Labels[i], name)
 		}
 	}
-	next := feed(t, info)
-	samples := map[uint64]lslSample{}
-	for len(samples) < 30 {
-		s := next()
-		samples[uint64(s.Values[59])] = s
+	const heading = 8
+	if l := head.Labels[heading]; l.Label != "headHeading" || l.Unit != "degrees" {
+		t.Errorf("channel %d of the head is %v", heading, l)
 	}
+	faces, heads := collect(t, expression, 30), collect(t, head, 30)
 	r.interrupt()
 	r.mustEnd()
-	compared := 0
+	compared := map[string]int{}
 	for _, m := range tracks(t, r.path("a.jsonl")) {
-		s, ok := samples[m.Seq]
-		if !ok {
-			continue
+		if s, ok := faces[m.Seq]; ok {
+			compared["expression"]++
+			checkSample(t, m, s, 10, testmodels.Blendshape(10))
 		}
-		compared++
-		if s.Stamp != lsl.Seconds(m.CaptureNS) {
-			t.Errorf("frame %d is stamped %v, captured at %d ns", m.Seq, s.Stamp, m.CaptureNS)
-		}
-		if len(m.Faces) == 0 {
-			if s.Values[58] != 0 || !math.IsNaN(float64(s.Values[0])) {
-				t.Errorf("frame %d shows nobody: confidence %v, first value %v", m.Seq, s.Values[58], s.Values[0])
+		if s, ok := heads[m.Seq]; ok && len(m.Faces) > 0 {
+			compared["head"]++
+			checkSample(t, m, s, heading, m.Faces[0].Pose.Yaw)
+			if x := float64(s.Values[0]); !math.IsNaN(x) {
+				t.Errorf("frame %d: the field of view is not known, and the head is at %v m", m.Seq, x)
 			}
-			continue
-		}
-		if math.Abs(float64(s.Values[10])-testmodels.Blendshape(10)) > 1e-3 || s.Values[58] < 0.9 ||
-			math.Abs(float64(s.Values[53])-m.Faces[0].Pose.Yaw) > 0.01 {
-			t.Errorf("frame %d: %v, tracks say %+v", m.Seq, s.Values, m.Faces[0].Pose)
 		}
 	}
-	if compared < 25 {
-		t.Errorf("only %d samples are in the recording", compared)
+	if compared["expression"] < 25 || compared["head"] < 20 {
+		t.Errorf("only %v samples are in the recording", compared)
+	}
+}
+
+// checkSample compares a row with the tracks of its frame; value is that of a channel while somebody is there.
+func checkSample(t *testing.T, m ipc.Tracks, s lslSample, channel int, value float64) {
+	t.Helper()
+	if s.Stamp != lsl.Seconds(m.CaptureNS) {
+		t.Errorf("frame %d is stamped %v, captured at %d ns", m.Seq, s.Stamp, m.CaptureNS)
+	}
+	got, confidence := float64(s.Values[channel]), s.Values[len(s.Values)-2]
+	switch {
+	case len(m.Faces) == 0 && (confidence != 0 || !math.IsNaN(got)):
+		t.Errorf("frame %d shows nobody: confidence %v, channel %d is %v", m.Seq, confidence, channel, got)
+	case len(m.Faces) > 0 && (confidence < 0.9 || math.Abs(got-value) > 0.01):
+		t.Errorf("frame %d: confidence %v, channel %d is %v, want %v", m.Seq, confidence, channel, got, value)
 	}
 }
