@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -31,10 +32,12 @@ type pair struct {
 	env  *stage.Env
 	a, b string
 
-	mu     sync.Mutex // the sides may be in cameras of different workers
-	both   *synchrony.Pair
-	offset int64 // of CLOCK_MONOTONIC to the frames' time
-	out    ipc.Synchrony
+	mu       sync.Mutex // the sides may be in cameras of different workers
+	options  synchrony.Options
+	both     *synchrony.Pair
+	recorded bool  // frames have a time of their own
+	offset   int64 // of CLOCK_MONOTONIC to the frames' time
+	out      ipc.Synchrony
 }
 
 func newPairs(env *stage.Env) (*pairs, error) {
@@ -57,26 +60,28 @@ func newPairs(env *stage.Env) (*pairs, error) {
 			all.byCamera[camera] = append(all.byCamera[camera], s)
 			cameras[i] = all.cfg.CameraNamed(camera)
 		}
-		options.WaitSeconds = wait(cameras)
-		if p.both, err = synchrony.New(options, p.give); err != nil {
+		options.WaitSeconds = patienceLive + math.Abs(cameras[0].LatencyMS-cameras[1].LatencyMS)/1000
+		p.options = options
+		if err := p.begin(); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
+// How far one side may be ahead, in seconds, before what the other one has not sent counts as missing.
 const (
-	patienceLive    = 0.5 // seconds that frames of one camera may come later than those of another, besides their latencies
-	patienceOffline = 30  // recordings that are read as fast as possible are not read in step
+	patienceLive     = 0.5 // and the difference of the cameras' latencies
+	patienceRecorded = 30  // more: recordings begin at different instants, and are read at different speeds
 )
 
-// wait is how far the frames of one side may be ahead, in seconds: those of a camera with less latency always are.
-func wait(of [2]config.Camera) float64 {
-	seconds := math.Abs(of[0].LatencyMS-of[1].LatencyMS) / 1000
-	if of[0].Name != of[1].Name && (of[0].Pace == "max" || of[1].Pace == "max") {
-		return seconds + patienceOffline
+// begin starts the comparison anew.
+func (p *pair) begin() error {
+	both, err := synchrony.New(p.options, p.give)
+	if err == nil {
+		p.both = both
 	}
-	return seconds + patienceLive
+	return err
 }
 
 // place is where a participant is looked for.
@@ -99,7 +104,7 @@ func (p *pairs) add(t *ipc.Tracks) {
 	}
 	taken := p.cfg.CameraNamed(t.Camera).AcquiredNS(t.TimeNS())
 	for _, s := range sides {
-		s.pair.add(s.side, taken, t.CaptureNS-t.TimeNS(), s.values(t.Faces))
+		s.pair.add(s.side, &t.Frame, taken, s.values(t.Faces))
 	}
 }
 
@@ -117,11 +122,17 @@ func (s *side) values(faces []ipc.TrackedFace) []float64 {
 	return nil
 }
 
-func (p *pair) add(to synchrony.Side, taken, offset int64, values []float64) {
+func (p *pair) add(to synchrony.Side, f *ipc.Frame, taken int64, values []float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.offset = offset
-	if err := p.both.Add(to, taken, values); err != nil {
+	var err error
+	if f.MediaNS > 0 && !p.recorded {
+		p.recorded = true
+		p.options.WaitSeconds += patienceRecorded
+		err = p.begin()
+	}
+	p.offset = f.CaptureNS - f.TimeNS()
+	if err = errors.Join(err, p.both.Add(to, taken, values)); err != nil {
 		p.env.Log.Warn("frame not compared", "pair", p.a+" "+p.b, "error", err)
 	}
 }
