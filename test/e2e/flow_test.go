@@ -14,6 +14,8 @@ import (
 	"facetrack/internal/source"
 	"facetrack/internal/testmodels"
 	"facetrack/ipc"
+	"facetrack/lsl"
+	"facetrack/xdf/xdftest"
 )
 
 // apart is a clip of two drawn faces that never come so close that a crop of one shows the other: the calculated
@@ -185,11 +187,27 @@ func TestRecordAndStatusOfARunningRig(t *testing.T) {
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("the rig runs", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 5 })
 	out := r.path("later.jsonl")
-	if text, err := command(t, "record", out, "--nats", r.url, "--rig", r.name, "--duration", "1s").CombinedOutput(); err != nil {
+	if text, err := command(t, "record", out, "--xdf", r.path("later.xdf"), "--nats", r.url, "--rig", r.name, "--duration", "1s").CombinedOutput(); err != nil {
 		t.Fatalf("record: %v\n%s", err, text)
 	}
-	if n := len(tracks(t, out)); n < 5 {
-		t.Errorf("%d frames recorded", n)
+	recorded := tracks(t, out)
+	if len(recorded) < 5 {
+		t.Errorf("%d frames recorded", len(recorded))
+	}
+	data, err := os.ReadFile(r.path("later.xdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamps := map[float64]bool{}
+	for _, s := range xdftest.MustParse(t, data).Streams {
+		for _, row := range s.Samples {
+			stamps[row.Stamp] = stamps[row.Stamp] || s.Header.Name == "facetrack "+r.name+" cam0 face 1 expression"
+		}
+	}
+	for _, m := range recorded { // the XDF file begins first and ends last
+		if !stamps[lsl.Seconds(m.CaptureNS)] {
+			t.Errorf("frame %d is not in the XDF file", m.Seq)
+		}
 	}
 	text, err := command(t, "status", "--nats", r.url, "--rig", r.name).Output()
 	if err != nil {

@@ -128,3 +128,36 @@ func TestNobodyIsNamed(t *testing.T) {
 		t.Errorf("%+v", faces[0])
 	}
 }
+
+// The tracks say who is who, from the first frame in which somebody has a number, and only of who is in a seat.
+func TestTracksNameParticipants(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Cameras = []config.Camera{{Name: "table"}, {Name: "door"}}
+	r.cfg.Participants = []config.Participant{
+		{Name: "mother", Camera: "table", Area: []float64{0, 0, 0.5, 1}}, {Name: "child", Camera: "table", Area: []float64{0.6, 0, 1, 1}},
+		{Name: "visitor", Camera: "door", Identity: 2},
+	}
+	r.start()
+	var table, door ipc.Tracks
+	for n := range 5 {
+		table = r.send(frame("table", n), face(480, 240), face(160, 240), face(350, 100))
+		door = r.send(frame("door", n), face(480, 240), face(160, 240))
+	}
+	if len(table.Faces) != 3 || len(door.Faces) != 2 {
+		t.Fatalf("%d and %d faces", len(table.Faces), len(door.Faces))
+	}
+	for _, f := range table.Faces {
+		want := map[bool]string{true: "mother", false: "child"}[f.Box[0] < 200]
+		if f.Box[1] < 100 {
+			want = "" // between the seats
+		}
+		if f.Participant != want {
+			t.Errorf("%q is at %v, want %q", f.Participant, f.Box, want)
+		}
+	}
+	for _, f := range door.Faces {
+		if (f.Participant == "visitor") != (f.ID == 2) {
+			t.Errorf("number %d is %q", f.ID, f.Participant)
+		}
+	}
+}
