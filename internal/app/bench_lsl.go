@@ -19,7 +19,7 @@ import (
 
 // BenchLSLCmd measures what LSL outlets cost the process that has them.
 type BenchLSLCmd struct {
-	Participants int           `default:"64" help:"Each with three streams of float32: 54 (FaceExpression), 11 (MoCap) and 14 (Gaze) channels."`
+	Participants int           `default:"64" help:"Each with three streams of float32: 54 (FaceExpression), 12 (MoCap) and 19 (Gaze) channels."`
 	Rate         float64       `default:"60" help:"Samples per second of each stream."`
 	Readers      int           `default:"1" help:"Of each stream, in a process of their own."`
 	Duration     time.Duration `default:"30s" help:"How long each run takes."`
