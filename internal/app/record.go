@@ -99,17 +99,6 @@ func runningCameras(nc *ipc.Conn, rig string) ([]string, error) {
 	return cameras, nil
 }
 
-func (f recordings) err() error {
-	var errs []error
-	if f.lines != nil {
-		errs = append(errs, f.lines.Err())
-	}
-	if f.xdf != nil {
-		errs = append(errs, f.xdf.Err())
-	}
-	return errors.Join(errs...)
-}
-
 func (f recordings) close() error {
 	var errs []error
 	if f.lines != nil {
@@ -143,11 +132,16 @@ func (f recordings) report() {
 	}
 }
 
-// watchRecording shows progress until ctx is done, all cameras have ended or a recording has failed.
+// stopped tells that nothing is recorded any more.
+func (f recordings) stopped() bool {
+	return (f.lines == nil || f.lines.Err() != nil) && (f.xdf == nil || f.xdf.Err() != nil)
+}
+
+// watchRecording shows progress until ctx is done, all cameras have ended or every recording has failed.
 func watchRecording(ctx context.Context, screen *screen, m *monitor.Monitor, files recordings, cameras []string) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for files.err() == nil {
+	for !files.stopped() {
 		select {
 		case <-ctx.Done():
 			return

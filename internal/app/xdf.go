@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"sync/atomic"
 
@@ -41,6 +42,7 @@ func createXDF(path string, log *slog.Logger) (*xdfFile, error) {
 
 // follow records what a rig sends from now on.
 func (f *xdfFile) follow(nc *nats.Conn, cfg config.Config) (err error) {
+	cfg.LSL.MaxSlots = math.MaxInt // what a file holds takes no sockets
 	if f.set, err = streams.New(cfg, f, f.log); err != nil {
 		return err
 	}
@@ -69,6 +71,11 @@ func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn) (cfg confi
 	if c.Config != "" {
 		cfg, err = config.Load(c.Config)
 		cfg.Rig = c.Rig
+		for _, p := range cfg.Participants {
+			if p.Camera == "" {
+				return cfg, fmt.Errorf("%s: participant %s has no camera: name it, or leave --config out to take what the rig has stored", c.Config, p.Name)
+			}
+		}
 		return cfg, err
 	}
 	bucket, err := openBucket(ctx, nc, c.Rig)

@@ -40,6 +40,7 @@ func TestParseErrorsNameLineAndKey(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, want string }{
 		"unknown key":      {"rig: lab\ndetect:\n  evrey: 3\n", `line 3: unknown key "evrey" (did you mean "every"?)`},
 		"unknown, no hint": {"zzzzzzzzzz: 1\n", `line 1: unknown key "zzzzzzzzzz" (see facetrack.example.yaml`},
+		"key elsewhere":    {"lsl:\n  participants: 2\n", `line 2: unknown key "participants" here (see facetrack.example.yaml`},
 		"wrong type":       {"ring:\n  slots: many\n", "line 2"},
 		"bad syntax":       {"rig: [\n", "line"},
 		"out of range":     {"detect:\n  every: 0\n", `f.yaml line 2: invalid configuration: detect.every is "0"; it must be 1 to 1000`},

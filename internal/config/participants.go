@@ -107,5 +107,16 @@ func (c Config) CameraNamed(name string) Camera {
 	return d
 }
 
+// CameraOf is the camera of a participant: a name, or camera and number as cam0:1.
+func (c Config) CameraOf(who string) string {
+	for _, p := range c.Participants {
+		if p.Name == who {
+			return p.Camera
+		}
+	}
+	camera, _, _ := strings.Cut(who, ":")
+	return camera
+}
+
 // AcquiredNS is when a picture that came at an instant was taken.
 func (c Camera) AcquiredNS(ns int64) int64 { return ns - int64(c.LatencyMS*1e6) }

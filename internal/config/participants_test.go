@@ -87,10 +87,14 @@ func TestParticipantsAndPairsThatCannotBe(t *testing.T) {
 		"synchrony: {pairs: [[\"a:1\", \"b:1\"], [\"b:1\", \"a:1\"]]}":             "not in the list yet",
 		"synchrony: {channels: [mouthSmileLeftt]}":                                 `did you mean "mouthSmileLeft"`,
 		"synchrony: {channels: []}":                                                "Channels has 0 entries",
-		"synchrony: {window_s: 0.01}":                                              "WindowSeconds",
+		"synchrony: {window_s: 0.1, rate_hz: 10}":                                  "WindowSeconds",
 		"participants: [{name: m, camera: a}]\nsynchrony: {pairs: [[m, \"a:1\"]]}": "camera and number",
 		"lsl: {session_id: \"it's\"}":                                              "lsl.session_id",
 		"lsl: {loopback_only: true, interfaces: [eth0]}":                           "lsl.interfaces",
+		"synchrony: {window_s: 0}":                                                 `synchrony.window_s is "0"; it must be 0.1 to 300`,
+		"synchrony: {step_s: .nan}":                                                "synchrony.step_s",
+		"lsl: {slots: 20, max_slots: 4}":                                           "lsl.slots",
+		"lsl: {session_id: \"a\\nb\"}":                                             "lsl.session_id",
 		"lsl: {base_port: 0}":                                                      "lsl.base_port",
 	} {
 		if _, err := Parse("f.yaml", []byte(twoCameras+text+"\n")); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -10,6 +10,9 @@ import (
 func suggest(key string) string {
 	best, bestDistance := "", 1+len(key)/3
 	for _, known := range keys(reflect.TypeFor[Config]()) {
+		if known == key {
+			return " here (see facetrack.example.yaml for where it belongs)"
+		}
 		if d := editDistance(key, known); d <= bestDistance && (best == "" || d < bestDistance) {
 			best, bestDistance = known, d
 		}

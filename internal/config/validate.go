@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -89,15 +90,15 @@ func (l LSL) validate() error {
 	if l.LoopbackOnly && len(l.Interfaces) > 0 {
 		return bad("lsl.interfaces", l.Interfaces, "empty where lsl.loopback_only is set")
 	}
-	if l.SessionID == "" || strings.Contains(l.SessionID, "'") {
-		return bad("lsl.session_id", l.SessionID, "a text without apostrophe, as default")
+	if l.SessionID == "" || strings.ContainsFunc(l.SessionID, func(r rune) bool { return r == '\'' || unicode.IsControl(r) }) {
+		return bad("lsl.session_id", l.SessionID, "a text without apostrophe and line ends, as default")
 	}
 	return firstError(
 		between("lsl.base_port", l.BasePort, 1, 65535),
 		between("lsl.port_range", l.PortRange, 1, 65535),
 		between("lsl.discovery_port", l.DiscoveryPort, 1, 65535),
-		between("lsl.slots", l.Slots, 0, 64),
 		between("lsl.max_slots", l.MaxSlots, 1, 256),
+		between("lsl.slots", l.Slots, 0, min(64, l.MaxSlots)),
 	)
 }
 

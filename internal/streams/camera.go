@@ -18,7 +18,8 @@ type camera struct {
 	full   bool // it was said that somebody gets no streams
 
 	size   [2]int
-	lastNS int64 // when the last frame was taken
+	lastNS int64 // when the picture of the last frame was taken
+	cameNS int64 // when that frame came
 	gapNS  int64 // how long after the one before
 	last   uint64
 	lost   bool
@@ -81,15 +82,16 @@ func (c *camera) has(id int) bool {
 }
 
 func (c *camera) rows(t *ipc.Tracks) error {
-	taken := c.cfg.AcquiredNS(t.CaptureNS)
-	errs := []error{c.back(t.Seq, taken)}
-	if c.lastNS > 0 {
-		c.gapNS = taken - c.lastNS
+	taken := c.taken(&t.Frame)
+	errs := []error{c.back(t.Seq, taken), c.resized(t, taken)}
+	if c.cameNS > 0 {
+		c.gapNS = t.CaptureNS - c.cameNS
 	}
-	c.lastNS, c.last = taken, t.Seq
+	c.lastNS, c.cameNS, c.last = taken, t.CaptureNS, t.Seq
 	for _, p := range c.people {
 		face := p.in(t.Faces)
 		errs = append(errs, p.row(lsl.Seconds(taken), t.Seq, face), p.attend(t.Seq, taken, face != nil))
 	}
+	errs = append(errs, c.ended(t.Seq))
 	return errors.Join(errs...)
 }

@@ -9,12 +9,13 @@
 // # Rows
 //
 // Each frame of a camera is one row of each stream of its participants. Of who is not in it the values are NaN and the confidence is
-// 0; every row has the number of its frame. Rows are stamped with the instant at which the picture was taken: when its frame came,
-// less the camera's latency_ms, which the description declares as compensated_lag. Numbers are float32: a FrameNumber is exact up to
+// 0, and so it is in a stream whose values the frame does not tell, as the gaze of closed eyes; every row has the number of its frame. Rows
+// are stamped with the instant at which the picture was taken: when its frame came, less the camera's latency_ms, which the description
+// declares as compensated_lag. Recordings that are read as fast as possible keep the time within them, from the first frame of any on. Numbers are float32: a FrameNumber is exact up to
 // 2^24, 6 days at 30 frames per second.
 //
 //	type            channels
-//	FaceExpression  52 scores of 0 to 1, by their ARKit names; Confidence, FrameNumber
+//	FaceExpression  52 scores of 0 to 1: _neutral and 51 by their ARKit names; Confidence, FrameNumber
 //	MoCap           head: position X Y Z, m; quaternion w x y z; pitch, heading, roll, degrees; Confidence, FrameNumber
 //	Gaze            eyes left and right: position X Y Z, m, direction X Y Z; of both: direction, pitch, heading; Confidence, FrameNumber
 //	FaceMesh        478 points X Y Z, px of the frame; Confidence, FrameNumber
@@ -31,6 +32,7 @@
 //	{"event":"participant_lost","participant":"mother","camera":"cam0","frame":977}
 //	{"event":"camera_lost","camera":"cam0","frame":1200,"reason":"silent"}
 //	{"event":"camera_back","camera":"cam0","frame":1201}
+//	{"event":"resolution","camera":"cam0","frame":1300,"width":1280,"height":720}
 //	{"event":"transport","camera":"cam0","stage":"detect","transport":"shm","reason":"cuda-ipc: …"}
 //
 // Somebody is lost who is in no frame for a second, a camera that gives none for two, or three of its frames' distance, or says that it ends. Both are told then, with

@@ -23,13 +23,15 @@ type marker struct {
 	Frame       *uint64 `json:"frame,omitempty"`
 	Stage       string  `json:"stage,omitempty"`
 	Transport   *string `json:"transport,omitempty"`
+	Width       int     `json:"width,omitempty"`
+	Height      int     `json:"height,omitempty"`
 	Reason      string  `json:"reason,omitempty"`
 }
 
 func (s *Set) eventsInfo() lsl.StreamInfo {
 	return lsl.StreamInfo{
 		Name: fmt.Sprintf("facetrack %s events", s.cfg.Rig), Type: "Markers", ChannelCount: 1, Format: lsl.String,
-		SourceID: fmt.Sprintf("facetrack:%s:events", s.cfg.Rig),
+		SourceID: "events",
 		Desc:     lsl.Desc{Channels: []lsl.Channel{{Label: "event", Type: "Event", Unit: "JSON"}}, Acquisition: &lsl.Acquisition{Manufacturer: "facetrack"}},
 	}
 }
@@ -80,8 +82,31 @@ func (c *camera) back(seq uint64, taken int64) error {
 	if !c.lost {
 		return nil
 	}
-	c.lost = false
+	c.lost, c.cameNS = false, 0 // the outage is no distance of frames
 	return c.set.mark(taken, marker{Event: "camera_back", Camera: c.cfg.Name, Frame: &seq})
+}
+
+// resized tells that frames have another size than the descriptions of the streams say.
+func (c *camera) resized(t *ipc.Tracks, taken int64) error {
+	size := [2]int{t.Width, t.Height}
+	if size == c.size {
+		return nil
+	}
+	c.size = size
+	return c.set.mark(taken, marker{Event: "resolution", Camera: c.cfg.Name, Frame: &t.Seq, Width: t.Width, Height: t.Height})
+}
+
+// ended tells that a camera is lost if the frame was the last that capture has announced.
+func (c *camera) ended(seq uint64) error {
+	e, ok := c.set.ends[c.cfg.Name]
+	if !ok || seq < e.LastSeq {
+		return nil
+	}
+	delete(c.set.ends, c.cfg.Name)
+	if seq > e.LastSeq { // it goes on
+		return nil
+	}
+	return c.lose(e.Reason)
 }
 
 func (c *camera) lose(reason string) error {
@@ -99,12 +124,16 @@ func (c *camera) lose(reason string) error {
 	return errors.Join(errs...)
 }
 
-// End tells that a camera gives no more frames.
+// End tells that a camera gives no more frames after its last, which may be on its way yet.
 func (s *Set) End(e *ipc.End) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.cameras[e.Camera]; c != nil {
+	c := s.cameras[e.Camera]
+	switch {
+	case c != nil && (c.last >= e.LastSeq || e.Reason == ipc.EndWithoutFrames):
 		return c.lose(e.Reason)
+	case e.Reason != ipc.EndWithoutFrames:
+		s.ends[e.Camera] = *e
 	}
 	return nil
 }
@@ -114,10 +143,16 @@ func (s *Set) Silent(now int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, c := range s.cameras {
-		if c.cfg.AcquiredNS(now)-c.lastNS >= max(silentAfterNS, slowCameras*c.gapNS) {
-			errs = append(errs, c.lose("silent"))
+	for name, c := range s.cameras {
+		if now-c.cameNS < max(silentAfterNS, slowCameras*c.gapNS) {
+			continue
 		}
+		reason := "silent"
+		if e, ok := s.ends[name]; ok { // its last frame was dropped
+			reason = e.Reason
+			delete(s.ends, name)
+		}
+		errs = append(errs, c.lose(reason))
 	}
 	return errors.Join(errs...)
 }

@@ -9,11 +9,11 @@ import (
 
 // gaze holds where the eyes are and where they look. Both is the mean direction of the eyes that show it.
 var gaze = kind{
-	name: "gaze", contentType: "Gaze", channels: gazeChannels(), setup: cameraFrame,
-	fill: func(p *person, row []float32, f *ipc.TrackedFace) {
+	name: "gaze", contentType: "Gaze", channels: gazeChannels(), setup: gazeFrame,
+	fill: func(p *person, row []float32, f *ipc.TrackedFace) bool {
 		g := f.Gaze
 		if g == nil {
-			return
+			return false
 		}
 		scale, known := p.metres()
 		for i, eye := range []*ipc.Eye{g.Left, g.Right} {
@@ -27,6 +27,7 @@ var gaze = kind{
 		}
 		d := bothEyes(g)
 		put(row[12:], d[0], d[1], d[2], g.Pitch, g.Yaw)
+		return true
 	},
 }
 

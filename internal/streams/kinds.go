@@ -19,10 +19,11 @@ var nan = float32(math.NaN())
 
 var expression = kind{
 	name: "expression", contentType: "FaceExpression", channels: expressionChannels(),
-	fill: func(_ *person, row []float32, f *ipc.TrackedFace) {
+	fill: func(_ *person, row []float32, f *ipc.TrackedFace) bool {
 		for i, v := range f.Blendshapes[:min(len(row), len(f.Blendshapes))] {
 			row[i] = float32(v)
 		}
+		return len(f.Blendshapes) > 0
 	},
 }
 
@@ -34,16 +35,16 @@ func expressionChannels() (all []lsl.Channel) {
 }
 
 var head = kind{
-	name: "head", contentType: "MoCap", setup: cameraFrame,
+	name: "head", contentType: "MoCap", setup: headFrame,
 	channels: []lsl.Channel{
 		ofHead("headX", "PositionX", "meters"), ofHead("headY", "PositionY", "meters"), ofHead("headZ", "PositionZ", "meters"),
 		ofHead("headQuaternionW", "OrientationA", "quaternion"), ofHead("headQuaternionX", "OrientationB", "quaternion"),
 		ofHead("headQuaternionY", "OrientationC", "quaternion"), ofHead("headQuaternionZ", "OrientationD", "quaternion"),
 		ofHead("headPitch", "OrientationP", "degrees"), ofHead("headHeading", "OrientationH", "degrees"), ofHead("headRoll", "OrientationR", "degrees"),
 	},
-	fill: func(p *person, row []float32, f *ipc.TrackedFace) {
+	fill: func(p *person, row []float32, f *ipc.TrackedFace) bool {
 		if f.Pose == nil {
-			return
+			return false
 		}
 		if scale, known := p.metres(); known {
 			put(row[0:], scale*f.Pose.X, scale*f.Pose.Y, scale*f.Pose.Z)
@@ -51,6 +52,7 @@ var head = kind{
 		q := track.RotationFromAngles(f.Pose.Pitch, f.Pose.Yaw, f.Pose.Roll).Quaternion()
 		put(row[3:], q[:]...)
 		put(row[7:], f.Pose.Pitch, f.Pose.Yaw, f.Pose.Roll)
+		return true
 	},
 }
 
@@ -60,10 +62,11 @@ func ofHead(label, quantity, unit string) lsl.Channel {
 
 var mesh = kind{
 	name: "mesh", contentType: "FaceMesh", channels: meshChannels(), setup: pictureFrame,
-	fill: func(_ *person, row []float32, f *ipc.TrackedFace) {
+	fill: func(_ *person, row []float32, f *ipc.TrackedFace) bool {
 		for i, p := range f.Points[:min(meshPoints, len(f.Points))] {
 			copy(row[3*i:], p[:])
 		}
+		return len(f.Points) > 0
 	},
 }
 

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ func (s *Set) Read(data []byte) (ipc.Tracks, error) {
 // Listener is a set that follows a rig.
 type Listener struct {
 	set  *Set
+	nc   *nats.Conn
 	subs []*nats.Subscription
 	done []chan struct{}
 
@@ -40,7 +42,7 @@ type Listener struct {
 
 // Listen has the set follow the rig. Messages of tracks go to tracks, one after the other; nil: they become rows at once.
 func (s *Set) Listen(nc *nats.Conn, tracks func(data []byte)) (*Listener, error) {
-	l := &Listener{set: s, quit: make(chan struct{})}
+	l := &Listener{set: s, nc: nc, quit: make(chan struct{})}
 	if tracks == nil {
 		tracks = func(data []byte) { follow(s, "tracks", data, s.Read, s.Tracks) }
 	}
@@ -71,9 +73,24 @@ func follow[M any](s *Set, kind string, data []byte, decode func([]byte) (M, err
 
 // Complain logs what could not be sent, but for what is known already.
 func (s *Set) Complain(what string, err error) {
-	if err != nil && !errors.Is(err, lsl.ErrClosed) && !errors.Is(err, ErrTooMany) {
+	if err = news(err); err != nil {
 		s.log.Warn("not sent to all streams", "what", what, "error", err)
 	}
+}
+
+// news are the errors joined in err that were not logged before.
+func news(err error) error {
+	if all, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // each is looked at
+		var left []error
+		for _, e := range all.Unwrap() {
+			left = append(left, news(e))
+		}
+		return errors.Join(left...)
+	}
+	if errors.Is(err, lsl.ErrClosed) || errors.Is(err, ErrTooMany) {
+		return nil
+	}
+	return err
 }
 
 func (l *Listener) subscribe(nc *nats.Conn, subject string, handle func(data []byte)) error {
@@ -106,6 +123,10 @@ func (l *Listener) Close() error {
 	l.once.Do(func() {
 		close(l.quit)
 		l.waiting.Wait()
+		if !l.nc.IsConnected() { // nothing can be drained, but what came is heard
+			l.err = l.settle()
+			return
+		}
 		var errs []error
 		for _, sub := range l.subs {
 			if err := sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
@@ -123,4 +144,27 @@ func (l *Listener) Close() error {
 		l.err = errors.Join(errs...)
 	})
 	return l.err
+}
+
+// settle waits until the messages that have come are handled; the connection's end closes the subscriptions.
+func (l *Listener) settle() error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.After(draining)
+	for {
+		waiting := 0
+		for _, sub := range l.subs {
+			if n, _, err := sub.Pending(); err == nil {
+				waiting += n
+			}
+		}
+		if waiting == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-patience:
+			return fmt.Errorf("%d messages of the rig were not read in time", waiting)
+		}
+	}
 }

@@ -33,8 +33,8 @@ type kind struct {
 	contentType string
 	channels    []lsl.Channel // without those of book
 	setup       func(p *person) *lsl.Setup
-	// fill writes a face's values over NaNs, in the order of channels.
-	fill func(p *person, row []float32, f *ipc.TrackedFace)
+	// fill writes a face's values over NaNs, in the order of channels, and tells whether there were any.
+	fill func(p *person, row []float32, f *ipc.TrackedFace) bool
 }
 
 // book are the last channels of every row of a participant.
@@ -98,9 +98,8 @@ func (p *person) row(ts float64, seq uint64, f *ipc.TrackedFace) error {
 		}
 		values, end := s.row[:len(s.channels)], s.row[len(s.channels):]
 		end[0], end[1] = 0, float32(seq)
-		if f != nil {
+		if f != nil && s.fill(p, values, f) {
 			end[0] = float32(f.Score)
-			s.fill(p, values, f)
 		}
 		errs = append(errs, s.stream.Push(ts, s.row))
 	}

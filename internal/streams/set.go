@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 
 	"facetrack/internal/config"
@@ -32,17 +33,23 @@ type Set struct {
 	sink Sink
 	log  *slog.Logger
 
+	host    string // in all source ids: another machine may have a rig of the same name
 	mu      sync.Mutex
 	open    []Stream
 	cameras map[string]*camera
+	ends    map[string]ipc.End // said by capture of cameras whose last frame is still on its way
+	media   mediaClock
 	events  Stream
 	pairs   map[[2]string]*pair
 }
 
 // New opens the streams of events and synchrony; those of participants open with the first frame of their camera.
 func New(cfg config.Config, sink Sink, log *slog.Logger) (*Set, error) {
-	s := &Set{cfg: cfg, sink: sink, log: log, cameras: map[string]*camera{}, pairs: map[[2]string]*pair{}}
+	s := &Set{cfg: cfg, sink: sink, log: log, cameras: map[string]*camera{}, ends: map[string]ipc.End{}, pairs: map[[2]string]*pair{}}
 	var err error
+	if s.host, err = os.Hostname(); err != nil {
+		return nil, fmt.Errorf("source ids of streams: %w", err)
+	}
 	if s.events, err = s.start(s.eventsInfo()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -55,6 +62,8 @@ func New(cfg config.Config, sink Sink, log *slog.Logger) (*Set, error) {
 }
 
 func (s *Set) start(info lsl.StreamInfo) (Stream, error) {
+	info.SessionID = s.cfg.LSL.SessionID
+	info.SourceID = fmt.Sprintf("facetrack:%s:%s:%s", s.host, s.cfg.Rig, info.SourceID)
 	stream, err := s.sink.Open(info)
 	if err != nil {
 		return nil, fmt.Errorf("stream %q: %w", info.Name, err)
@@ -76,6 +85,12 @@ func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
+	for name, e := range s.ends { // the last frame was dropped, or is late
+		if c := s.cameras[name]; c != nil {
+			errs = append(errs, c.lose(e.Reason))
+		}
+	}
+	clear(s.ends)
 	for _, stream := range s.open {
 		errs = append(errs, stream.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -105,6 +106,7 @@ func face(id int, name string) ipc.TrackedFace {
 	f := ipc.TrackedFace{
 		ID: id, Participant: name, Score: 0.75, Blendshapes: make([]float64, 52), Points: make(ipc.Points, 478),
 		Pose: &ipc.Pose{Pitch: 10, Yaw: -20, Roll: 30, X: 6.3, Y: -12.6, Z: 63},
+		Gaze: &ipc.Gaze{Left: &ipc.Eye{Direction: [3]float64{0, 0, -1}}, Right: &ipc.Eye{Direction: [3]float64{0, 0, -1}}},
 	}
 	for i := range f.Blendshapes {
 		f.Blendshapes[i] = float64(i) / 64
@@ -113,6 +115,14 @@ func face(id int, name string) ipc.TrackedFace {
 		f.Points[i] = [3]float32{float32(i), float32(2 * i), -float32(i)}
 	}
 	return f
+}
+
+// sourceID of a stream begins with machine and rig.
+func sourceID(t *testing.T, rest string) string {
+	t.Helper()
+	host, err := os.Hostname()
+	must(t, err)
+	return "facetrack:" + host + ":lab:" + rest
 }
 
 func must(t *testing.T, err error) {
@@ -172,7 +182,7 @@ func TestExpression(t *testing.T) {
 	s, k, _ := newSet(t, scene)
 	must(t, s.Tracks(frame("a", 1, face(1, "mother"))))
 	e := k.streams["mother expression"]
-	if e.info.Type != "FaceExpression" || e.info.ChannelCount != 54 || e.info.SourceID != "facetrack:lab:mother:expression" || e.info.NominalRate != 0 {
+	if e.info.Type != "FaceExpression" || e.info.ChannelCount != 54 || e.info.SourceID != sourceID(t, "mother:expression") || e.info.NominalRate != 0 {
 		t.Errorf("%+v", e.info)
 	}
 	for i, label := range map[int]string{0: "_neutral", 9: "eyeBlinkLeft", 25: "jawOpen", 51: "noseSneerRight", 52: "Confidence", 53: "FrameNumber"} {
@@ -190,7 +200,7 @@ func TestExpression(t *testing.T) {
 	few.Blendshapes, many.Blendshapes = nil, make([]float64, 200)
 	must(t, s.Tracks(frame("a", 2, few)))
 	must(t, s.Tracks(frame("a", 3, many)))
-	if !isNaN(e.rows[1][0]) || e.rows[1][52] != 0.75 || e.rows[2][51] != 0 || e.rows[2][53] != 3 {
+	if !isNaN(e.rows[1][0]) || e.rows[1][52] != 0 || e.rows[2][51] != 0 || e.rows[2][53] != 3 {
 		t.Errorf("rows %v, %v", e.rows[1], e.rows[2])
 	}
 }
@@ -232,7 +242,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("quaternion %s is %v, want %v", axis, got, want[i])
 		}
 	}
-	if c := k.streams["child head"]; !isNaN(c.value(t, 0, "headPitch")) || c.value(t, 0, "Confidence") != 0.75 {
+	if c := k.streams["child head"]; !isNaN(c.value(t, 0, "headPitch")) || c.value(t, 0, "Confidence") != 0 {
 		t.Errorf("without a pose: %v", c.rows[0])
 	}
 	// The field of view of camera b is not known: angles, but no positions.
@@ -251,7 +261,9 @@ func TestGaze(t *testing.T) {
 	winking := face(2, "child")
 	winking.Gaze = &ipc.Gaze{Pitch: 30, Right: &ipc.Eye{Origin: [3]float64{1, 2, 63}, Direction: [3]float64{0, -0.5, -math.Sqrt(0.75)}}}
 	must(t, s.Tracks(frame("a", 1, looking, winking)))
-	must(t, s.Tracks(frame("a", 2, face(1, "mother")))) // both eyes closed
+	asleep := face(1, "mother")
+	asleep.Gaze = nil
+	must(t, s.Tracks(frame("a", 2, asleep)))
 	g := k.streams["mother gaze"]
 	if g.info.Type != "Gaze" || g.info.ChannelCount != 19 {
 		t.Errorf("%+v", g.info)
@@ -264,7 +276,7 @@ func TestGaze(t *testing.T) {
 			t.Errorf("%s is %v, want %v", label, got, want)
 		}
 	}
-	if !isNaN(g.value(t, 1, "bothDirectionX")) || !isNaN(g.value(t, 1, "leftDirectionX")) || g.value(t, 1, "Confidence") != 0.75 {
+	if !isNaN(g.value(t, 1, "bothDirectionX")) || !isNaN(g.value(t, 1, "leftDirectionX")) || g.value(t, 1, "Confidence") != 0 {
 		t.Errorf("closed eyes: %v", g.rows[1])
 	}
 	c := k.streams["child gaze"]
@@ -346,7 +358,7 @@ func TestSlots(t *testing.T) {
 	if len(one.rows) != 5 || one.value(t, 4, "Confidence") != 0.75 || one.value(t, 1, "Confidence") != 0 {
 		t.Errorf("rows of the others: %v", one.rows)
 	}
-	if five := k.streams["b face 5 expression"]; len(five.rows) != 4 || five.info.SourceID != "facetrack:lab:b:face:5:expression" {
+	if five := k.streams["b face 5 expression"]; len(five.rows) != 4 || five.info.SourceID != sourceID(t, "b:face:5:expression") {
 		t.Errorf("face 5: %d rows, %+v", len(five.rows), five.info)
 	}
 }
@@ -438,6 +450,103 @@ func TestSlowCamera(t *testing.T) {
 	}
 	must(t, s.Silent(121.1e9))
 	expectEvents(t, k, "109.00 camera_lost b #90 silent")
+}
+
+// Capture says that a camera has ended while its last frames are on their way.
+func TestEndBeforeTheLastFrame(t *testing.T) {
+	s, k, _ := newSet(t, scene)
+	must(t, s.End(&ipc.End{Camera: "b", LastSeq: 1, Reason: "before any"}))
+	must(t, s.Tracks(frame("b", 0)))
+	must(t, s.Tracks(frame("b", 1)))
+	must(t, s.Tracks(frame("a", 1, face(1, "mother"))))
+	must(t, s.End(&ipc.End{Camera: "a", LastSeq: 3, Reason: ipc.EndOfSource}))
+	must(t, s.Tracks(frame("a", 2, face(1, "mother"))))
+	must(t, s.Tracks(frame("a", 3, face(1, "mother"))))
+	must(t, s.Silent(110e9))
+	want := []string{
+		"100.10 camera_lost b #1 before any", "100.08 participant_appears amother #1", "100.28 camera_lost a #3 end of source",
+		"100.28 participant_lost amother #3 camera_lost",
+	}
+	expectEvents(t, k, want...)
+	must(t, s.Tracks(frame("a", 4))) // capture was started again
+	must(t, s.End(&ipc.End{Camera: "a", LastSeq: 9, Reason: ipc.EndStopped}))
+	must(t, s.Tracks(frame("a", 5)))
+	must(t, s.Silent(102.4e9)) // the last was dropped
+	must(t, s.Silent(102.6e9))
+	want = append(want, "100.38 camera_back a #4", "100.48 camera_lost a #5 stopped")
+	expectEvents(t, k, want...)
+	must(t, s.Tracks(frame("a", 10)))
+	must(t, s.End(&ipc.End{Camera: "a", LastSeq: 12, Reason: ipc.EndStopped}))
+	must(t, s.Close()) // before it came
+	expectEvents(t, k, append(want, "100.98 camera_back a #10", "100.98 camera_lost a #10 stopped")...)
+}
+
+func TestResolutionChanges(t *testing.T) {
+	s, k, _ := newSet(t, scene)
+	must(t, s.Tracks(frame("b", 1)))
+	wide := frame("b", 2)
+	wide.Width = 1280
+	must(t, s.Tracks(wide))
+	must(t, s.Tracks(wide))
+	if all := events(t, k); len(all) != 1 || all[0].Event != "resolution" || all[0].Width != 1280 || all[0].Height != 480 || *all[0].Frame != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Recordings that are read as fast as possible keep their own time, all from one beginning on.
+func TestRecordingsKeepTheirTime(t *testing.T) {
+	s, k, _ := newSet(t, strings.NewReplacer("source: x", "source: x, pace: max", "source: y", "source: y, pace: max").Replace(scene))
+	at := func(camera string, seq uint64, came, media float64) *ipc.Tracks {
+		m := frame(camera, seq)
+		m.CaptureNS, m.MediaNS = int64(came*1e9), int64(media*1e9)
+		return m
+	}
+	must(t, s.Tracks(at("a", 0, 50, 0.5)))
+	must(t, s.Tracks(at("b", 0, 50.1, 0.5)))
+	must(t, s.Tracks(at("a", 1, 50.01, 1.5)))
+	must(t, s.Tracks(at("b", 1, 50.2, 3)))
+	for name, want := range map[string][]float64{"mother head": {49.98, 50.98}, "b face 1 head": {50, 52.5}} {
+		for i, stamp := range k.streams[name].stamps {
+			if math.Abs(stamp-want[i]) > 1e-9 {
+				t.Errorf("%s: row %d is stamped %v, want %v", name, i, stamp, want[i])
+			}
+		}
+	}
+	m := &ipc.Synchrony{A: "mother", B: "child", ToNS: 2.5e9, CaptureNS: 50.3e9, Series: []ipc.SynchronySeries{
+		{Channel: "jawOpen"}, {Channel: "mouthSmileLeft"}, {Channel: ipc.SynchronyMean},
+	}}
+	must(t, s.Synchrony(m))
+	if got := k.streams["mother child synchrony"].stamps[0]; got != 52 {
+		t.Errorf("the window that ends at 2.5 s of the recording is stamped %v, want 52", got)
+	}
+	must(t, s.Silent(51.9e9))
+	if got := events(t, k); len(got) != 0 {
+		t.Errorf("events %v", got)
+	}
+}
+
+// A stream of other channels is another stream to readers that recover.
+func TestSynchronyOfOtherChannels(t *testing.T) {
+	_, k, _ := newSet(t, scene)
+	_, other, _ := newSet(t, strings.Replace(scene, "jawOpen", "jawLeft", 1))
+	_, same, _ := newSet(t, scene)
+	const name = "mother child synchrony"
+	if id := k.streams[name].info.SourceID; id == other.streams[name].info.SourceID || id != same.streams[name].info.SourceID {
+		t.Errorf("source ids %q, %q, %q", id, other.streams[name].info.SourceID, same.streams[name].info.SourceID)
+	}
+}
+
+// An error beside one that is known is told.
+func TestComplaints(t *testing.T) {
+	s, _, log := newSet(t, scene)
+	s.Complain("frame", errors.Join(fmt.Errorf("a: %w", ErrTooMany), lsl.ErrClosed))
+	if log.Len() > 0 {
+		t.Errorf("logged: %s", log)
+	}
+	s.Complain("frame", errors.Join(fmt.Errorf("a: %w", ErrTooMany), errors.Join(nil, errRefused)))
+	if !strings.Contains(log.String(), errRefused.Error()) || strings.Contains(log.String(), ErrTooMany.Error()) {
+		t.Errorf("logged: %s", log)
+	}
 }
 
 func TestEventsOfTransports(t *testing.T) {

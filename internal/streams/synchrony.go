@@ -3,6 +3,8 @@ package streams
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"strings"
 
 	"facetrack/ipc"
 	"facetrack/lsl"
@@ -42,7 +44,7 @@ func (s *Set) openPair(who [2]string) (*pair, error) {
 	var err error
 	p.stream, err = s.start(lsl.StreamInfo{
 		Name: fmt.Sprintf("facetrack %s %s %s synchrony", s.cfg.Rig, who[0], who[1]), Type: "Synchrony", ChannelCount: len(channels), Format: lsl.Float32,
-		SourceID: fmt.Sprintf("facetrack:%s:%s:%s:synchrony", s.cfg.Rig, who[0], who[1]),
+		SourceID: fmt.Sprintf("%s:%s:synchrony:%08x", who[0], who[1], crc32.ChecksumIEEE([]byte(strings.Join(p.names, " ")))), // other channels are another stream
 		Desc: lsl.Desc{
 			Channels: channels, Acquisition: &lsl.Acquisition{Manufacturer: "facetrack"},
 			Extra: []*lsl.Element{lsl.Node("synchrony",
@@ -73,7 +75,7 @@ func (s *Set) Synchrony(m *ipc.Synchrony) error {
 		row = appendLagged(row, series.Transient)
 		row = append(row, float32(series.Sustained.R))
 	}
-	return p.stream.Push(lsl.Seconds(m.CaptureNS), row)
+	return p.stream.Push(lsl.Seconds(s.endOf(m)), row)
 }
 
 func appendLagged(row []float32, l ipc.SynchronyLagged) []float32 {

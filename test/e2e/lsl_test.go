@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -124,8 +125,12 @@ func feed(t *testing.T, info lslInfo) func() lslSample {
 // find waits for a stream and reads its description.
 func (r *rig) find(sourceID string) (info lslInfo) {
 	r.t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	r.eventually("stream "+sourceID+" is found", func() (found bool) {
-		info, found = resolve(r.t, fmt.Sprintf("session_id='default' and source_id='facetrack:%s:%s'", r.name, sourceID))
+		info, found = resolve(r.t, fmt.Sprintf("session_id='default' and source_id='facetrack:%s:%s:%s'", host, r.name, sourceID))
 		return found
 	})
 	full, err := io.ReadAll(dialLSL(r.t, info, "LSL:fullinfo\r\n"))

@@ -35,6 +35,7 @@ type pair struct {
 	mu       sync.Mutex // the sides may be in cameras of different workers
 	options  synchrony.Options
 	both     *synchrony.Pair
+	late     bool  // it was said that frames come too late
 	recorded bool  // frames have a time of their own
 	offset   int64 // of CLOCK_MONOTONIC to the frames' time
 	out      ipc.Synchrony
@@ -68,6 +69,9 @@ func newPairs(env *stage.Env) (*pairs, error) {
 	}
 	return all, nil
 }
+
+// tooLate is the number of frames after which it is told that they come too late: some do when a rig starts.
+const tooLate = 100
 
 // How far one side may be ahead, in seconds, before what the other one has not sent counts as missing.
 const (
@@ -134,6 +138,11 @@ func (p *pair) add(to synchrony.Side, f *ipc.Frame, taken int64, values []float6
 	p.offset = f.CaptureNS - f.TimeNS()
 	if err = errors.Join(err, p.both.Add(to, taken, values)); err != nil {
 		p.env.Log.Warn("frame not compared", "pair", p.a+" "+p.b, "error", err)
+	}
+	if s := p.both.Stats(); !p.late && s.Late[0]+s.Late[1] >= tooLate {
+		p.late = true
+		p.env.Log.Warn("a camera is so far behind the other that its frames are not compared; are both live, or both recordings of one length?",
+			"pair", p.a+" "+p.b, "late_a", s.Late[0], "late_b", s.Late[1])
 	}
 }
 

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/config"
+	"facetrack/internal/stage"
 	"facetrack/internal/stage/stagetest"
 	"facetrack/ipc"
 	"facetrack/vision"
@@ -196,5 +198,24 @@ func TestChannelThatDoesNotExist(t *testing.T) {
 	r.cfg.Synchrony.Channels = []string{"noseOpen"}
 	if _, err := newPairs(r.Env("tracker", r.cfg)); err == nil || !strings.Contains(err.Error(), "noseOpen") {
 		t.Error(err)
+	}
+}
+
+// Sides that are farther apart than is waited for give nothing: that is said, once.
+func TestSidesThatNeverMeet(t *testing.T) {
+	var log strings.Builder
+	cfg := config.Default()
+	cfg.Cameras = []config.Camera{config.DefaultCamera(0), config.DefaultCamera(1)}
+	cfg.Synchrony.Pairs = [][]string{{"cam0:1", "cam1:1"}}
+	p, err := newPairs(&stage.Env{Config: cfg, Log: slog.New(slog.NewTextHandler(&log, nil)), Out: ipc.NewPublisher(newRig(t).NC.Conn)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 * tooLate {
+		p.add(&ipc.Tracks{Frame: ipc.Frame{Camera: "cam0", CaptureNS: 100e9 + int64(n)*33e6}})
+		p.add(&ipc.Tracks{Frame: ipc.Frame{Camera: "cam1", CaptureNS: 99e9 + int64(n)*33e6}})
+	}
+	if got := strings.Count(log.String(), "not compared"); got != 1 || !strings.Contains(log.String(), "cam0:1 cam1:1") {
+		t.Errorf("told %d times, want once: %s", got, &log)
 	}
 }

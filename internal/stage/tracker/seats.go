@@ -7,8 +7,10 @@ import (
 	"facetrack/ipc"
 )
 
-// leaning is how far beyond an area, in parts of it, somebody stays who sits there.
-const leaning = 0.1
+const (
+	leaning = 0.1           // how far beyond an area, in parts of it, somebody stays who sits there
+	keptNS  = 1_000_000_000 // how long a seat is kept for somebody who is not seen: behind a hand, say, while others are in the area
+)
 
 // seats tell which face of a camera is which participant of the configuration.
 type seats []seat
@@ -16,7 +18,9 @@ type seats []seat
 type seat struct {
 	who  config.Participant
 	last int              // identity of who sits there, until somebody else does or they are seen elsewhere; 0: nobody
-	face *ipc.TrackedFace // of the frame that is being named
+	seen int64            // when they were there last
+	free bool             // in the frame that is being named: nobody is waited for
+	face *ipc.TrackedFace // of that frame
 }
 
 func newSeats(participants []config.Participant) (s seats) {
@@ -32,12 +36,15 @@ var claims = []func(s *seat, f *ipc.TrackedFace, x, y float64) bool{
 		return s.who.Identity > 0 && f.ID == s.who.Identity
 	},
 	func(s *seat, f *ipc.TrackedFace, x, y float64) bool { return f.ID == s.last && s.holds(x, y, leaning) },
-	func(s *seat, _ *ipc.TrackedFace, x, y float64) bool { return s.holds(x, y, 0) },
+	func(s *seat, _ *ipc.TrackedFace, x, y float64) bool { return s.free && s.holds(x, y, 0) },
 }
 
-// name writes the participants' names into the faces of a frame of the given size. A face has one name at most. Of several who come to
+// name writes the participants' names into the faces of a frame of the given size and time. A face has one name at most. Of several who come to
 // an area the one with the largest face is meant, of several areas around a face the first.
-func (s seats) name(faces []ipc.TrackedFace, width, height int) {
+func (s seats) name(faces []ipc.TrackedFace, width, height int, now int64) {
+	for i := range s {
+		s[i].expect(faces, float64(width), float64(height), now)
+	}
 	for _, claim := range claims {
 		for i := range s {
 			if s[i].face == nil {
@@ -48,7 +55,7 @@ func (s seats) name(faces []ipc.TrackedFace, width, height int) {
 		}
 	}
 	for i := range s {
-		s[i].rise(faces)
+		s[i].rise(now)
 	}
 }
 
@@ -65,13 +72,25 @@ func (s *seat) seat(faces []ipc.TrackedFace, theirs func(*ipc.TrackedFace) bool)
 	}
 }
 
-// rise ends a frame. Who is not in it may come back to their seat.
-func (s *seat) rise(faces []ipc.TrackedFace) {
-	switch {
-	case s.face != nil:
-		s.last = s.face.ID
-	case slices.ContainsFunc(faces, func(f ipc.TrackedFace) bool { return f.ID == s.last }):
-		s.last = 0
+// expect begins a frame: who is seen elsewhere, or was not seen for long, has left the seat. Time may begin anew.
+func (s *seat) expect(faces []ipc.TrackedFace, width, height float64, now int64) {
+	away := slices.ContainsFunc(faces, func(f ipc.TrackedFace) bool {
+		return f.ID == s.last && !s.holds((f.Box[0]+f.Box[2]/2)/width, (f.Box[1]+f.Box[3]/2)/height, leaning)
+	})
+	if away || now-s.seen >= keptNS || now < s.seen {
+		s.free = true
+		if away {
+			s.last = 0
+		}
+		return
+	}
+	s.free = s.last == 0
+}
+
+// rise ends a frame.
+func (s *seat) rise(now int64) {
+	if s.face != nil {
+		s.last, s.seen = s.face.ID, now
 	}
 	s.face = nil
 }

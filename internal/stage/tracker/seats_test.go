@@ -15,10 +15,20 @@ func seen(id int, x, y, size float64) ipc.TrackedFace {
 
 func at50(id int, x float64) ipc.TrackedFace { return seen(id, x, 50, 10) }
 
-// who is the number of each participant in a frame.
+// who is the number of each participant in a frame so long after the one before that nobody is waited for.
 func (s seats) who(t *testing.T, faces ...ipc.TrackedFace) map[string]int {
 	t.Helper()
-	s.name(faces, 100, 100)
+	latest := int64(0)
+	for i := range s {
+		latest = max(latest, s[i].seen)
+	}
+	return s.at(t, latest+keptNS, faces...)
+}
+
+// at is the number of each participant in a frame of that time.
+func (s seats) at(t *testing.T, now int64, faces ...ipc.TrackedFace) map[string]int {
+	t.Helper()
+	s.name(faces, 100, 100, now)
 	got := map[string]int{}
 	for _, f := range faces {
 		if f.Participant == "" {
@@ -87,6 +97,32 @@ func TestLeaningOut(t *testing.T) {
 	s.expect(t, named{"mother": 1}, seen(1, 50, 75, 10))
 }
 
+// A seat is kept for a second for somebody who is not seen, behind a hand for instance, while an experimenter is in the area.
+func TestSeatsAreKept(t *testing.T) {
+	s := newSeats([]config.Participant{inArea("mother", 0, 0, 0.5, 1)})
+	const frame = keptNS / 30
+	mother, other := seen(1, 20, 50, 10), seen(3, 30, 50, 40)
+	for n, c := range []struct {
+		now   int64
+		faces []ipc.TrackedFace
+		want  int
+	}{
+		{0, []ipc.TrackedFace{mother}, 1},
+		{frame, []ipc.TrackedFace{mother, other}, 1},
+		{2 * frame, []ipc.TrackedFace{other}, 0},
+		{frame + keptNS - 1, []ipc.TrackedFace{other}, 0},
+		{frame + keptNS - 1, []ipc.TrackedFace{mother, other}, 1},
+		{frame + 2*keptNS - 1, []ipc.TrackedFace{other}, 3}, // she has left
+		{frame + 2*keptNS, []ipc.TrackedFace{mother, other}, 3},
+		{3 * frame, []ipc.TrackedFace{mother}, 1},                     // a recording that begins anew
+		{4 * frame, []ipc.TrackedFace{seen(1, 80, 50, 10), other}, 3}, // she is seen elsewhere: nobody is waited for
+	} {
+		if got := s.at(t, c.now, c.faces...)["mother"]; got != c.want {
+			t.Errorf("frame %d: mother is %d, want %d", n, got, c.want)
+		}
+	}
+}
+
 // One picture, two seats: whoever changes the seat changes the name, and does so once, whatever the order of the seats.
 func TestChangeOfSeats(t *testing.T) {
 	left, right := inArea("left", 0, 0, 0.5, 1), inArea("right", 0.5, 0, 1, 1)
@@ -124,7 +160,7 @@ func TestNumbersComeBeforeAreas(t *testing.T) {
 
 func TestNobodyIsNamed(t *testing.T) {
 	faces := []ipc.TrackedFace{at50(1, 50)}
-	if newSeats(nil).name(faces, 100, 100); faces[0].Participant != "" {
+	if newSeats(nil).name(faces, 100, 100, 0); faces[0].Participant != "" {
 		t.Errorf("%+v", faces[0])
 	}
 }

@@ -106,7 +106,7 @@ func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	for _, f := range result.Faces {
 		out.Faces = append(out.Faces, trackedFace(f, t.env.Config.Tracker.KeepRaw))
 	}
-	c.seats.name(out.Faces, l.Width, l.Height)
+	c.seats.name(out.Faces, l.Width, l.Height, l.TimeNS())
 	out.Stamps.Tracks = clock.Now()
 	if err := t.env.Publish(l.Camera, ipc.KindTracks, &out); err != nil {
 		t.env.Drop(l.Frame, links.ReasonBus)
