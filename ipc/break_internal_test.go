@@ -75,7 +75,7 @@ func TestTornAgainAndAgainBreaksTheLink(t *testing.T) {
 	torn := fmt.Errorf("slot 1: %w", gpuring.ErrTorn)
 	l, f := attachedTo(t, torn, torn, torn)
 	var told []LinkStatus
-	l.opts.Changed = func(s LinkStatus) { told = append(told, s) }
+	l.opts.Changed = func(s LinkStatus) bool { told = append(told, s); return true }
 	leaseAll(t, l, f, 4)
 	if len(told) != 1 || told[0].Transport != Copy || told[0].Reattaches != 1 { // once the frames come in the other way
 		t.Errorf("told %+v", told)

@@ -21,8 +21,9 @@ type LinkOptions struct {
 	Sync    gpuring.Sync  // how to wait for uploads in device memory
 	GPU     string        // that reads device memory: "auto" or "" is capture's, "off" none; else an ordinal or a UUID
 	Logger  *slog.Logger  // none: nothing is logged
-	// Changed is called when frames begin to come by another transport, or by none any more. It may not call the link.
-	Changed func(LinkStatus)
+	// Changed is called when frames begin to come by another transport, or by none any more; if it returns false, again at the next attach.
+	// It may not call the link.
+	Changed func(LinkStatus) bool
 	// Stuck is called when work of this process on the GPU waits for an upload of a writer that was killed and can never
 	// end: only a new process helps.
 	Stuck func(error)

@@ -131,7 +131,13 @@ func TestLinkTellsChangesOfItsTransport(t *testing.T) {
 		nats := startNATS(t, small)
 		nc, dir := connect(t, nats.ClientURL()), t.TempDir()
 		var told []ipc.LinkStatus
-		o.Changed = func(s ipc.LinkStatus) { told = append(told, s) }
+		heard := true
+		o.Changed = func(s ipc.LinkStatus) bool {
+			if heard {
+				told = append(told, s)
+			}
+			return heard
+		}
 		l := newLink(t, connect(t, nats.ClientURL()), o)
 		expect := func(when string, want ...ipc.Transport) {
 			t.Helper()
@@ -172,9 +178,15 @@ func TestLinkTellsChangesOfItsTransport(t *testing.T) {
 		if !strings.Contains(told[1].Reason, "no capture process") {
 			t.Errorf("reason %q", told[1].Reason)
 		}
+		heard = false
 		c = startCapture(t, nc, dir, ipc.ServerOptions{})
 		release(t, lease(t, l, c.publish()))
-		expect("capture back", want, "", want)
+		expect("capture back, which nobody hears", want, "")
+		heard = true
+		c.stop()
+		c = startCapture(t, nc, dir, ipc.ServerOptions{})
+		release(t, lease(t, l, c.publish()))
+		expect("told at the next attach", want, "", want)
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}

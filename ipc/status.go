@@ -109,6 +109,7 @@ func (l *Link) tell() {
 	if l.status.Transport == l.told || l.opts.Changed == nil {
 		return
 	}
-	l.told = l.status.Transport
-	l.opts.Changed(l.status)
+	if l.opts.Changed(l.status) {
+		l.told = l.status.Transport
+	}
 }

@@ -93,13 +93,15 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 }
 
 // changed announces that a camera's pixels come in another way.
-func (s *Set) changed(st ipc.LinkStatus) {
+func (s *Set) changed(st ipc.LinkStatus) (told bool) {
 	e := ipc.Event{
 		Camera: st.Camera, Stage: s.env.Name, Event: ipc.EventTransport, Value: string(st.Transport), Reason: st.Reason, TimeNS: clock.Now(),
 	}
 	if err := s.env.Publish(st.Camera, ipc.KindEvents, &e); err != nil {
 		s.env.Log.Debug("change of transport not announced", "camera", st.Camera, "error", err)
+		return false
 	}
+	return true
 }
 
 // exit ends the process; tests replace it.
