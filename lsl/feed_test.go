@@ -239,3 +239,20 @@ func TestManyProducersAndReaders(t *testing.T) {
 		}
 	}
 }
+
+// A sample that comes late, or says the same as the one before, is a sample: readers get every one, in the order of the pushes.
+func TestLateAndEqualSamplesAreSent(t *testing.T) {
+	o := open(t, testInfo(t), Options{LoopbackOnly: true})
+	f := subscribe(t, o, 360)
+	stamps := []float64{10, 10, 10, 9.5, 11, 10.25, 11}
+	for _, ts := range stamps {
+		if err := o.Push(ts, []float32{1, 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range stamps {
+		if ts, values := f.sample(); ts != want || values[0] != float32(1) || values[1] != float32(2) {
+			t.Errorf("sample %d is %v at %v, want it at %v", i, values, ts, want)
+		}
+	}
+}

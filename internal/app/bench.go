@@ -89,14 +89,7 @@ func (b *BenchCPUCmd) Run(ctx context.Context) error {
 		result.order = append(result.order, run.name)
 	}
 	result.print(os.Stdout)
-	if b.Out == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(result, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(b.Out, append(data, '\n'), 0o600)
+	return writeOut(b.Out, result)
 }
 
 // benchRig runs `facetrack up` as a child and reads its summary.

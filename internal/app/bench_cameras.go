@@ -71,7 +71,7 @@ func (b *BenchCamerasCmd) Run(ctx context.Context) error {
 func (b *BenchCamerasCmd) measure(ctx context.Context, result *CamerasResult) error {
 	for _, mode := range b.Mode {
 		result.Modes = append(result.Modes, CamerasRun{Mode: mode})
-		save := func() error { return result.save(b.Out) } // whatever ends the search, what was measured is kept
+		save := func() error { return writeOut(b.Out, result) } // whatever ends the search, what was measured is kept
 		if err := b.mode(ctx, &result.Modes[len(result.Modes)-1], save); err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}

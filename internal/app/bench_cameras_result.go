@@ -1,9 +1,7 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
 	"facetrack/internal/latency"
@@ -73,17 +71,6 @@ type CamerasStep struct {
 	DownMB    float64                        `json:"pcie_down_mb_per_frame,omitempty"` // and back
 	Backends  map[string]string              `json:"backends"`
 	Transport map[string]int                 `json:"transports"` // links by transport
-}
-
-func (r CamerasResult) save(file string) error {
-	if file == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o600)
 }
 
 func stepOf(cameras int, d time.Duration, run BenchRun, use *GPUUse) CamerasStep {

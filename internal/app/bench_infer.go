@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -63,14 +62,10 @@ func (b *BenchInferCmd) Run(ctx context.Context) error {
 	}
 	result := InferResult{version.Commit(), time.Now().UTC(), machine(), measured}
 	fmt.Printf("\n%s, %d cores, Linux %s, commit %s\n", result.Machine.CPU, result.Machine.Cores, result.Machine.Kernel, result.Commit)
-	if err := measured.Print(os.Stdout); err != nil || b.JSON == "" {
+	if err := measured.Print(os.Stdout); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(result, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(b.JSON, append(data, '\n'), 0o600)
+	return writeOut(b.JSON, result)
 }
 
 func (b *BenchInferCmd) options() (o inferbench.Options, err error) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -17,6 +18,18 @@ func claimOut(flag, path string) error {
 		return fmt.Errorf("%s: results could not be written: %w: choose another file", flag, err)
 	}
 	return f.Close()
+}
+
+// writeOut writes results as JSON, if a file was asked for.
+func writeOut(path string, results any) error {
+	if path == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(results, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o600)
 }
 
 // mpsAs says whether NVIDIA's Multi-Process Service is in use; it must be as asked.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -58,14 +57,8 @@ func (b *BenchIPCCmd) Run(ctx context.Context) error {
 	if err := result.Print(os.Stdout); err != nil {
 		return err
 	}
-	if b.JSON != "" {
-		data, err := json.MarshalIndent(result, "", " ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(b.JSON, append(data, '\n'), 0o600); err != nil {
-			return err
-		}
+	if err := writeOut(b.JSON, result); err != nil {
+		return err
 	}
 	if result.Mismatches() > 0 {
 		return errWrongFrames

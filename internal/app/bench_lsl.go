@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func (b *BenchLSLCmd) Run(ctx context.Context) error {
 		return err
 	}
 	result.print(os.Stdout)
-	if err := result.save(b.Out); err != nil {
+	if err := writeOut(b.Out, result); err != nil {
 		return err
 	}
 	return b.verdict(result)
@@ -123,17 +122,6 @@ func (b *BenchLSLCmd) verdict(result LSLResult) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (r LSLResult) save(path string) error {
-	if path == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o600)
 }
 
 func (r LSLResult) print(out io.Writer) {
