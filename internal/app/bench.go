@@ -63,6 +63,9 @@ type Machine struct {
 
 // Run is `facetrack bench cpu`.
 func (b *BenchCPUCmd) Run(ctx context.Context) error {
+	if err := claimOut("--out", b.Out); err != nil {
+		return err
+	}
 	result := BenchResult{
 		Commit: version.Commit(), Date: time.Now().UTC(), Machine: machine(), Clip: filepath.Base(b.Clip), Runs: map[string]BenchRun{},
 	}

@@ -102,6 +102,9 @@ func TestClaimedFilesKeepTheirContent(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	nowhere := filepath.Join(old, "x.json")
+	if err := (&BenchCPUCmd{Clip: old, Out: nowhere}).Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "--out: ") {
+		t.Errorf("bench cpu: %v", err)
+	}
 	if err := parseBenchInfer(t, "--json", nowhere).Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "--json: ") {
 		t.Errorf("bench infer: %v", err)
 	}
