@@ -1,0 +1,156 @@
+"""Hair, fabrics, masks and lashes: colour and alpha of layers from where on their grids a pixel lies."""
+
+import math
+
+import torch
+
+import noise
+import people
+import shells
+import skin
+from light import bumped, dot, smoothstep, spread, towards
+
+
+def tile(kind, u, v):
+    return noise.sample(kind, u[:, 0], v[:, 0])[:, None]
+
+
+def pattern(u, v, one, two, choice, share):
+    """Plain, stripes, checks, dots or blotches in two colours; choice and share are 0 to 1 for each image, u and v in cm."""
+    wide = 0.8 + 3.5 * share
+    stripe = smoothstep(-0.15, 0.15, torch.sin(v * (2 * math.pi) / wide))
+    bars = smoothstep(-0.15, 0.15, torch.sin(u * (2 * math.pi) / wide))
+    check = 0.5 * stripe + 0.5 * bars
+    spots = smoothstep(0.35, 0.6, torch.sin(u * 2 * math.pi / wide) * torch.sin(v * 2 * math.pi / wide))
+    cloud = smoothstep(-0.2, 0.4, tile(noise.COARSE, u / 40, v / 40))
+    which = (choice * 10).floor()
+    mix = torch.zeros_like(stripe)
+    for i, texture in ((5, stripe), (6, bars), (7, check), (8, spots), (9, cloud)):
+        mix = torch.where(which == i, texture, mix)
+    return torch.lerp(one.expand(-1, -1, *u.shape[-2:]), two.expand(-1, -1, *u.shape[-2:]), mix)
+
+
+def shirt(around, down, p, per_cm):
+    u, v = around * 110 + 5 * spread(p["shirt_tile"][:, :1]), down * 66
+    choice, share = (spread(p["pattern"][:, i]) for i in (0, 1))
+    base = pattern(u, v, spread(p["shirt"]), spread(p["shirt_two"]), choice, share)
+    folds = tile(noise.CLOUD, u / 45, v / 70)
+    weave = tile(noise.FINE, u / 9, v / 9) * smoothstep(0.8, 3, per_cm * 0.15)
+    collar = 1 - 0.35 * smoothstep(2.2, 1.8, v) * smoothstep(0.3, 0.6, v)
+    return (base * (1 + 0.14 * folds + 0.06 * weave) * collar).clamp(0.004, 1)
+
+
+def lash_alpha(attributes, p, per_cm):
+    """Strands across the cards that stand for rows of lashes."""
+    u, v = attributes[:, :1], attributes[:, 1:2]
+    upper = attributes[:, 3:4] < -3.0
+    strands = smoothstep(-0.1, 0.9, tile(noise.STRAND, u * 1.2, v * 0.05 + 0.3))
+    clear = smoothstep(10, 40, per_cm)
+    fill = 0.28 + (strands - 0.28) * clear
+    return fill * spread(p["lashes"]) * torch.where(upper, 0.9, 0.25)
+
+
+def crown(rays, p):
+    """Turn and distance around the crown, from which strands run, both 0 to 1."""
+    a = torch.deg2rad(spread(p["parting"])) * 0.6
+    tilt = torch.full_like(a, math.radians(28))
+    axis = torch.cat([torch.sin(a) * torch.cos(tilt), -torch.cos(a) * torch.cos(tilt), torch.sin(tilt)], 1)
+    first = towards(torch.cross(axis, skin.colour(axis, (0.0, 0.0, 1.0)).expand_as(axis), dim=1))
+    second = torch.cross(axis, first, dim=1)
+    turn = torch.atan2(dot(rays, second), dot(rays, first)) / (2 * math.pi)
+    return turn, torch.acos(dot(rays, axis).clamp(-0.9999, 0.9999)) / math.pi
+
+
+def hair(layer, p, per_cm, view):
+    """Colour, alpha, openness, normals and strand direction of the hair's shell."""
+    rays, level, inside = towards(layer.attributes[:, :3] + 1e-6), layer.attributes[:, 4:5], layer.attributes[:, 5:6]
+    turn, away = crown(rays, p)
+    hanging = smoothstep(0.60, 0.66, level) * (spread(p["length"]) > 0.1)
+    away = away + hanging * (level - 0.62) * 2.5
+    su, sv = spread(p["hair_tile"][:, :1]), spread(p["hair_tile"][:, 1:])
+    curl = spread(p["curl"])
+    bend = curl * 0.05 * tile(noise.CLOUD, 2 * turn + su, 1.5 * away + sv) + curl * 0.012 * torch.sin(away * 60 + 8 * tile(noise.COARSE, turn + su, away + sv))
+    strands = tile(noise.STRAND, 5 * (turn + bend) + su, 0.8 * away + sv)
+    locks = tile(noise.STRAND, 1.0 * (turn + 1.5 * bend) + sv, 0.5 * away + su)
+    curls = tile(noise.CLOUD, 9 * turn + su, 7 * away + sv)
+    tight = spread(p["style"]) == people.AFRO
+    fine = smoothstep(0.5, 2.5, per_cm * 0.25)
+    strands, locks = torch.where(tight, curls * 0.9, strands) * fine, torch.where(tight, curls, locks)
+    streaks = spread(p["streaks"])
+    colour = spread(p["hair"]) * (1 + 0.45 * streaks * strands + 0.30 * locks * streaks).clamp(0.25, 2.2)
+    ragged = inside + 2.2 * strands + 2.6 * locks + 1.5
+    tips = smoothstep(1.0, 0.93, level + 0.03 * locks + 0.02 * strands) + (level < 0.8)
+    thin = smoothstep(-3.5, 4.5, ragged) * tips.clamp(0, 1)
+    short = (1 - smoothstep(0.1, 0.5, spread(p["side"]))) * 0.5
+    alpha = thin * (1 - short * (0.4 - 0.3 * strands).clamp(0, 1))
+    openness = (0.55 + 0.22 * locks + 0.14 * strands).clamp(0.12, 1) * (0.55 + 0.45 * smoothstep(-2, 10, inside))
+    normal = bumped(layer.normal, layer.position, 0.10 * locks + 0.04 * strands, 1.0)
+    down = torch.cross(torch.roll(layer.position, -1, 3) - layer.position, layer.normal, dim=1)
+    fall = view.rotation[:, :, 1][:, :, None, None].expand_as(normal)
+    tangent = towards(fall - normal * dot(fall, normal) + 0.25 * strands * towards(down))
+    return colour, alpha, openness, normal, tangent
+
+
+def hair_light(lights, layer, colour, openness, shadow, tangent):
+    """Diffuse light of a rough volume and two bands of shine, the second in the hair's own colour."""
+    wrap = torch.full((1, 1, 1, 1), 0.35, device=colour.device)
+    total = colour * lights.diffuse(layer.normal, openness, shadow, wrap)
+    for i, (to, lamp) in enumerate(zip(lights.to, lights.colour)):
+        half = towards(to + layer.to_camera)
+        front = smoothstep(-0.2, 0.5, dot(layer.normal, to)) * (shadow if i == 0 else openness)
+        for shift, power, tint in ((-0.08, 90, 0.035), (0.10, 22, None)):
+            t = towards(tangent + shift * layer.normal)
+            sine = (1 - dot(t, half) ** 2).clamp(0, 1).sqrt()
+            band = sine**power * front * openness
+            total = total + lamp * band * (tint if tint is not None else colour * 0.55)
+    return total
+
+
+def hat(layer, p, per_cm):
+    """Colour, alpha and normals of a covering."""
+    turn, level, inside = layer.attributes[:, 3:4], layer.attributes[:, 4:5], layer.attributes[:, 5:6]
+    kind = spread(p["hat"])
+    u, v = turn * 60, level * 40
+    choice, share = (spread(p["hat_pattern"][:, i]) for i in (0, 1))
+    base = pattern(u, v, spread(p["hat_colour"]), spread(p["shirt_two"]), choice, share)
+    fine = smoothstep(0.8, 3, per_cm * 0.2)
+    folds = tile(noise.CLOUD, u / 30 + choice, v / 45) + 0.5 * tile(noise.STRAND, u / 22 + choice, v / 60)
+    ribs = torch.sin(turn * 2 * math.pi * 70) * (kind == people.BEANIE)
+    soft = ((kind == people.HEADSCARF) | (kind == people.HOOD)).float()
+    height = 0.05 * ribs * fine + 0.22 * soft * folds
+    electrodes = (kind == people.BEANIE) & (share > 0.6)
+    dot_ = smoothstep(0.62, 0.72, torch.cos(turn * 2 * math.pi * 14) * torch.cos(v * 1.1))
+    base = torch.where(electrodes, torch.lerp(base, (1 - base) * 0.6, dot_), base)
+    base = base * (1 + 0.05 * tile(noise.FINE, u / 8, v / 8) * fine) * (1 - 0.3 * smoothstep(1.5, 0, inside) * (inside > -5))
+    alpha = smoothstep(-1.0, 0.6, inside) * layer.covered
+    return base.clamp(0.004, 1), alpha, bumped(layer.normal, layer.position, height, 1.0)
+
+
+def mask(layer, p, per_cm):
+    """A mask over nose and mouth: colour, alpha, normals."""
+    rest, turn, rise = layer.attributes[:, :3], layer.attributes[:, 3:4], layer.attributes[:, 4:5]
+    x, y = rest[:, :1].abs(), rest[:, 1:2]
+    low = spread(p["mask_low"])
+    top = -1.75 + low + 0.16 * x**1.25
+    bottom = 8.6 - 0.04 * x**2
+    shape = smoothstep(0, 0.12, y - top) * torch.where(y > 6, smoothstep(0, 0.25, 72 - turn.abs() - 0.3 * (rise + 30).clamp(max=0).abs()), smoothstep(0, 0.2, 6.1 + 0.08 * y - x))
+    straps = (smoothstep(0.16, 0.08, (y - top - 0.9 - (x - 6) * -0.9).abs()) + smoothstep(0.16, 0.08, (y - 5.3 + (x - 5.6) * 1.4).abs())) * (x > 5.6)
+    pleats = torch.sin(y * 4.2) * smoothstep(0.3, 1.5, 5.5 - x) * (y > 0.5) * (y < 6.5)
+    folds = tile(noise.CLOUD, rest[:, :1] / 18, y / 25)
+    normal = bumped(layer.normal, layer.position, 0.035 * pleats + 0.03 * folds, 1.0)
+    base = spread(p["mask_colour"]) * (1 - 0.12 * smoothstep(0.5, 1, pleats)) * (1 + 0.04 * tile(noise.FINE, rest[:, :1] / 6, y / 6) * smoothstep(1, 3, per_cm * 0.1))
+    return base.expand_as(normal).clamp(0, 1), (shape + straps).clamp(0, 1) * (y < bottom + 6), normal
+
+
+def full_beard(layer, p, per_cm):
+    """Strand noise, alpha and colour of a beard that stands off the skin."""
+    rest = layer.attributes[:, :3]
+    area = shells.beard_area(rest.permute(0, 2, 3, 1), p)[:, None]
+    u, v = torch.atan2(rest[:, :1], 2 - rest[:, 2:]) * 9, rest[:, 1:2]
+    tiles = spread(p["hair_tile"][:, :1])
+    strands = tile(noise.STRAND, u / 5 + tiles, v / 14) * smoothstep(0.6, 2.5, per_cm * 0.2)
+    locks = tile(noise.CLOUD, u / 9 + tiles, v / 14)
+    mouth = smoothstep(0.0, 0.25, (((rest[:, :1] / 2.35) ** 2 + ((v - 4.05) / 0.82) ** 2) - 1))
+    alpha = smoothstep(0.12, 0.75, area + 0.18 * strands + 0.1 * locks) * mouth * (0.9 + 0.2 * strands).clamp(0, 1)
+    colour = spread(p["beard_colour"]) * (1 + 0.4 * strands + 0.2 * locks).clamp(0.3, 2)
+    return (0.6 + 0.3 * strands + 0.25 * locks).clamp(0, 1), alpha, colour

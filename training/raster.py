@@ -1,0 +1,101 @@
+"""Z-buffers of many images at once: raster.cu, compiled on first use for the device that the tensors are on."""
+
+import ctypes
+import functools
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import torch
+
+SOURCE = pathlib.Path(__file__).with_name("raster.cu")
+
+
+class Job(ctypes.Structure):
+    _fields_ = (
+        [(name, ctypes.c_void_p) for name in ("points", "triangles")]
+        + [(name, ctypes.c_int) for name in ("images", "vertices", "faces", "height", "width", "perspective")]
+        + [(name, ctypes.c_void_p) for name in ("keys", "ids", "weights", "depth")]
+    )
+
+
+class Buffers:
+    """What is seen at each pixel: triangle (-1: none), weights of its three corners, depth (inf: none)."""
+
+    def __init__(self, ids, weights, depth):
+        self.ids, self.weights, self.depth = ids, weights, depth
+
+    @property
+    def covered(self):
+        return self.ids >= 0
+
+    def interpolate(self, triangles, values):
+        """values [B,V,C] of corners to images [B,C,H,W]; 0 where nothing is."""
+        b, h, w = self.ids.shape
+        # Rows are gathered at the covered pixels alone: most of a picture is background.
+        image, place = self.covered.reshape(b, -1).nonzero(as_tuple=True)
+        corners = triangles[self.ids.reshape(b, -1)[image, place].long()].long()
+        first, second = (self.weights[:, i].reshape(b, -1)[image, place, None] for i in (0, 1))
+        seen = values[image, corners[:, 0]] * first + values[image, corners[:, 1]] * second
+        seen += values[image, corners[:, 2]] * (1 - first - second)
+        out = values.new_zeros(b, h * w, values.shape[2])
+        out[image, place] = seen
+        return out.transpose(1, 2).reshape(b, -1, h, w)
+
+
+def cache_folder():
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "facetrack" / "training"
+
+
+def compiler(cuda):
+    if not cuda:
+        return [os.environ.get("CXX", "g++"), "-x", "c++", "-O3", "-fPIC", "-shared", "-fopenmp", "-ffp-contract=off"]
+    nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    # Without contraction a GPU decides between two triangles as the CPU does.
+    return [nvcc, "-O3", "-fmad=false", "-Xcompiler", "-fPIC", "-shared"]
+
+
+def architecture():
+    major, minor = torch.cuda.get_device_capability()
+    return [f"-arch=sm_{major}{minor}"]
+
+
+@functools.lru_cache(maxsize=None)
+def library(cuda):
+    command = compiler(cuda) + (architecture() if cuda else [])
+    key = hashlib.sha256(SOURCE.read_bytes() + " ".join(command).encode()).hexdigest()[:16]
+    path = cache_folder() / f"raster-{key}.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            built = pathlib.Path(folder) / "raster.so"
+            subprocess.run(command + ["-o", str(built), str(SOURCE)], check=True)
+            built.replace(path)
+    function = ctypes.CDLL(str(path)).facetrack_raster
+    function.argtypes, function.restype = [Job, ctypes.c_void_p], ctypes.c_int
+    return function
+
+
+def rasterize(points, triangles, height, width, perspective=True):
+    """points [B,V,3]: pixels right and down, depth in front of the camera; triangles [T,3], the same for every image."""
+    device = points.device
+    points = points.to(torch.float32).contiguous()
+    triangles = triangles.to(device=device, dtype=torch.int32).contiguous()
+    b = points.shape[0]
+    keys = torch.empty(b, height, width, dtype=torch.int64, device=device)
+    ids = torch.empty(b, height, width, dtype=torch.int32, device=device)
+    weights = torch.empty(b, 2, height, width, device=device)
+    depth = torch.empty(b, height, width, device=device)
+    cuda = device.type == "cuda"
+    job = Job(points.data_ptr(), triangles.data_ptr(), b, points.shape[1], len(triangles), height, width, int(perspective),
+              keys.data_ptr(), ids.data_ptr(), weights.data_ptr(), depth.data_ptr())
+    stream = torch.cuda.current_stream(device).cuda_stream if cuda else None
+    with torch.cuda.device(device) if cuda else open(os.devnull):
+        status = library(cuda)(job, stream)
+    if status:
+        raise RuntimeError(f"raster.cu failed with CUDA error {status}")
+    return Buffers(ids, weights, depth)
