@@ -1,6 +1,6 @@
 # make demo   tracks the faces of a public clip      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
-# make fuzz   new inputs for every fuzz target
+# make fuzz   new inputs for every fuzz target    make training-test  tests of training/ (Python, PyTorch)
 
 TAGS    := gocv xnnpack cuda
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -19,7 +19,7 @@ KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu vet lint unit race corpora fuzz e2e kernels fmt clean
+.PHONY: all setup build test demo bench-cpu vet lint unit race corpora fuzz e2e kernels training-test fmt clean
 
 all: build
 
@@ -77,6 +77,11 @@ fuzz:
 e2e: build
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags 'e2e cuda' -timeout 12m ./test/e2e/...
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
+
+# Needs Python 3 with PyTorch and NumPy, and a C++ compiler; not part of test.
+PYTHON ?= python3
+training-test:
+	cd training && $(PYTHON) -m unittest discover -s tests -t .
 
 fmt:
 	gofmt -w .

@@ -31,9 +31,10 @@ def pattern(u, v, one, two, choice, share):
 
 
 def shirt(around, down, p, per_cm):
-    u, v = around * 110 + 5 * spread(p["shirt_tile"][:, :1]), down * 66
+    u, v = around * 110 + 5 * spread(p["shirt_tile"][:, :1]), 135 * down.clamp_min(1e-6) ** 1.6 + 8 * down
     choice, share = (spread(p["pattern"][:, i]) for i in (0, 1))
     base = pattern(u, v, spread(p["shirt"]), spread(p["shirt_two"]), choice, share)
+    base = torch.lerp(base, spread(p["shirt_two"]) * 0.5, smoothstep(52, 53, v))
     folds = tile(noise.CLOUD, u / 45, v / 70)
     weave = tile(noise.FINE, u / 9, v / 9) * smoothstep(0.8, 3, per_cm * 0.15)
     collar = 1 - 0.35 * smoothstep(2.2, 1.8, v) * smoothstep(0.3, 0.6, v)
@@ -44,10 +45,10 @@ def lash_alpha(attributes, p, per_cm):
     """Strands across the cards that stand for rows of lashes."""
     u, v = attributes[:, :1], attributes[:, 1:2]
     upper = attributes[:, 3:4] < -3.0
-    strands = smoothstep(-0.1, 0.9, tile(noise.STRAND, u * 1.2, v * 0.05 + 0.3))
+    strands = smoothstep(-0.1, 0.9, tile(noise.STRAND, u * 2.6, v * 0.05 + 0.3))
     clear = smoothstep(10, 40, per_cm)
     fill = 0.28 + (strands - 0.28) * clear
-    return fill * spread(p["lashes"]) * torch.where(upper, 0.9, 0.25)
+    return fill * spread(p["lashes"]) * torch.where(upper, 0.85, 0.12)
 
 
 def crown(rays, p):
@@ -77,14 +78,14 @@ def hair(layer, p, per_cm, view):
     fine = smoothstep(0.5, 2.5, per_cm * 0.25)
     strands, locks = torch.where(tight, curls * 0.9, strands) * fine, torch.where(tight, curls, locks)
     streaks = spread(p["streaks"])
-    colour = spread(p["hair"]) * (1 + 0.45 * streaks * strands + 0.30 * locks * streaks).clamp(0.25, 2.2)
+    colour = spread(p["hair"]) * (1 + 0.55 * streaks * strands + 0.25 * locks * streaks).clamp(0.25, 2.2)
     ragged = inside + 2.2 * strands + 2.6 * locks + 1.5
     tips = smoothstep(1.0, 0.93, level + 0.03 * locks + 0.02 * strands) + (level < 0.8)
     thin = smoothstep(-3.5, 4.5, ragged) * tips.clamp(0, 1)
     short = (1 - smoothstep(0.1, 0.5, spread(p["side"]))) * 0.5
     alpha = thin * (1 - short * (0.4 - 0.3 * strands).clamp(0, 1))
     openness = (0.55 + 0.22 * locks + 0.14 * strands).clamp(0.12, 1) * (0.55 + 0.45 * smoothstep(-2, 10, inside))
-    normal = bumped(layer.normal, layer.position, 0.10 * locks + 0.04 * strands, 1.0)
+    normal = bumped(layer.normal, layer.position, 0.035 * locks + 0.012 * strands, 1.0)
     down = torch.cross(torch.roll(layer.position, -1, 3) - layer.position, layer.normal, dim=1)
     fall = view.rotation[:, :, 1][:, :, None, None].expand_as(normal)
     tangent = towards(fall - normal * dot(fall, normal) + 0.25 * strands * towards(down))

@@ -11,7 +11,8 @@ import truth
 from light import luminance, spread
 
 # Windows in which the people of a scene are drawn: up to this size of a face, this many pixels on a side.
-WINDOWS = [(26, 96), (52, 192), (104, 384), (1e9, 640)]
+WINDOWS = [(26, 160), (52, 320), (1e9, 640)]
+TOGETHER = {"cpu": 4, "cuda": 64}
 
 
 class Renderer:
@@ -70,6 +71,7 @@ class Renderer:
         known["five"] = truth.five(known["points"][:, :68])
         x, y = known["points"].unbind(-1)
         known["visible"] &= (x >= 0) & (x < width) & (y >= 0) & (y < height)
+        known["shown"] = known["visible"].sum(1) / known["open"].sum(1).clamp_min(1)
         return known
 
     def scenes(self, seed, indices, width=640, height=480):
@@ -90,12 +92,12 @@ class Renderer:
         """For each job colour, alpha, corner of the window, truth; windows of one size are drawn together."""
         focal = w["focal"] * height
         drawn = [None] * len(jobs)
-        low = 0
+        low, most = 0, TOGETHER[torch.device(self.device).type]
         for limit, size in WINDOWS:
             chosen = [j for j, (s, m) in enumerate(jobs) if low < self._size(m, focal[s]) <= limit]
             low = limit
-            for start in range(0, len(chosen), 16):
-                self._draw(jobs, chosen[start : start + 16], w, focal, size, width, height, drawn)
+            for start in range(0, len(chosen), most):
+                self._draw(jobs, chosen[start : start + most], w, focal, size, width, height, drawn)
         return drawn
 
     def _size(self, member, focal):
@@ -107,7 +109,7 @@ class Renderer:
         at = torch.tensor([[m["position"][0] / m["position"][2], m["position"][1] / m["position"][2]] for m in members], device=self.device)
         middle = at * focal[scenes, None] + torch.tensor([width / 2, height / 2], device=self.device)
         # Shoulders reach farther than the top of the head.
-        corner = (middle - torch.tensor([size * 0.5, size * 0.36], device=self.device)).round()
+        corner = (middle - torch.tensor([size * 0.5, size * 0.22], device=self.device)).round()
         if size >= width:
             corner = torch.zeros_like(corner)
         centre = torch.tensor([width / 2, height / 2], device=self.device) - corner

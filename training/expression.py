@@ -28,6 +28,7 @@ SOUNDS = [
     {"jawOpen": 0.1, "mouthPucker": 0.8, "mouthFunnel": 0.2},
     {"mouthPress": 0.5, "mouthRollLower": 0.4, "mouthRollUpper": 0.4},
     {"jawOpen": 0.25, "mouthClose": 0.22},
+    {"jawOpen": 0.45, "mouthClose": 0.45, "cheekPuff": 0.1},
     {"jawOpen": 0.08, "mouthRollLower": 0.5, "mouthUpperUp": 0.3},
     {"jawOpen": 0.15, "mouthShrugUpper": 0.3, "mouthLowerDown": 0.35},
 ]

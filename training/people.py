@@ -47,7 +47,7 @@ def skin(rng):
 
 
 def hair_colour(rng, melanin, age):
-    if rng.random() < np.clip(age - 0.55, 0, 0.45) * 1.8:
+    if rng.random() < np.clip(age - 0.55, 0, 0.45) * 1.3:
         return np.float32(HAIR["white"]) * rng.uniform(0.35, 1) * np.float32([1, 1, 1])
     fair = (1 - melanin) ** 1.5
     name = pick(rng, HAIR, [1.2, 1.3, 0.4 + fair, 0.1 + fair, 0.03 + 0.6 * fair, 0.02 + 0.25 * fair, 0.02])
@@ -97,7 +97,7 @@ def eyes(rng, melanin):
     name = pick(rng, IRIS, [1.2, 1.0, 0.1 + 0.5 * fair, 0.02 + 0.35 * fair, 0.02 + 0.3 * fair, 0.02 + 0.6 * fair])
     return dict(
         iris=vary(rng, IRIS[name], 0.2), iris_radius=rng.uniform(0.56, 0.64), pupil=rng.uniform(0.26, 0.58), limbus=rng.uniform(0.3, 1),
-        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.56, 0.52, 0.48), 0.12), lashes=rng.uniform(0.25, 1), eye_tile=rng.random(2).astype(np.float32),
+        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.46, 0.425, 0.39), 0.15), lashes=rng.uniform(0.25, 1), eye_tile=rng.random(2).astype(np.float32),
     )
 
 

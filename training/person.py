@@ -227,7 +227,7 @@ class Picture:
         rim = smoothstep(0.1, 1.0, near / 7)
         eye = (kind == model.EYE_LEFT) | (kind == model.EYE_RIGHT)
         mouth = hole.bool() & ~eye
-        out = torch.where(eye, 0.22 + 0.68 * rim, ao.clamp(0.03, 1) ** 0.8)
+        out = torch.where(eye, 0.16 + 0.66 * rim, ao.clamp(0.03, 1) ** 0.8)
         return torch.where(mouth, (0.12 + 0.88 * rim) * organs.depth_in_mouth(rest) * 0.8, out)
 
     def _shifted(self, image, dx, dy):

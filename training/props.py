@@ -181,19 +181,20 @@ def glasses(p, eyes, ears, device):
     return torch.where(gone, torch.full_like(frame, ABSENT), frame), torch.where(gone, torch.full_like(lens, ABSENT), lens)
 
 
-TORSO = (40, 64)
+TORSO = (56, 64)
 
 
 def torso(p, device):
-    """Clothes from the collar to the waist in the body's axes [B,n,3]."""
+    """Clothes from the collar down in the body's axes [B,n,3]."""
     v = torch.linspace(0, 1, TORSO[0], device=device)[None, :, None]
     t = (torch.arange(TORSO[1], device=device) * (2 * np.pi / TORSO[1]))[None, None]
     collar, build = p["collar"][:, None, None], p["build"][:, None, None]
-    open_ = torch.sigmoid((v - 0.07) * 34)
-    wide = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (19.5 - 3 * v) * build
-    deep = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (9.5 + 2 * v) * build
-    fall = 6.5 * (torch.cos(t).abs() ** 3) * torch.exp(-(((v - 0.2) / 0.12) ** 2)) * -0.1
-    y = 13.2 + collar + 62 * v**1.35 + 4.5 * open_ * (1 - torch.exp(-4 * v)) + fall + 1.4 * torch.sin(t).clamp(max=0) * (1 - open_) * -1
+    open_ = torch.sigmoid((v - 0.045) * 52)
+    legs = torch.sigmoid((v - 0.5) * 20)
+    wide = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (19.5 - 2.5 * v - 3.5 * legs) * build
+    deep = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (9.5 + 2 * v - 3 * legs) * build
+    fall = 6.5 * (torch.cos(t).abs() ** 3) * torch.exp(-(((v - 0.12) / 0.07) ** 2)) * -0.1
+    y = 13.2 + collar + 135 * v**1.6 + 4.5 * open_ * (1 - torch.exp(-7 * v)) + fall + 1.4 * torch.sin(t).clamp(max=0) * (1 - open_) * -1
     x = wide * power(torch.cos(t), torch.tensor(0.85, device=device))
     z = 5.5 + deep * power(torch.sin(t), torch.tensor(0.85, device=device)) + 0 * y
     return torch.stack(torch.broadcast_tensors(x, y, z), -1).flatten(1, 2)

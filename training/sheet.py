@@ -3,7 +3,7 @@
 import torch
 from PIL import Image, ImageDraw
 
-import truth
+
 
 SEEN, HIDDEN = (60, 255, 90), (255, 70, 60)
 
@@ -34,7 +34,7 @@ def overlay(image, faces, dense=True, zoom=1):
     draw = ImageDraw.Draw(out)
     for known in faces:
         x, y, w, h = (known["box"] * zoom).tolist()
-        draw.rectangle([x, y, x + w, y + h], outline=(255, 220, 0))
+        draw.rectangle([x, y, x + w, y + h], outline=(255, 220, 0) if known["shown"] > 0.3 else (130, 130, 130))
         small = w / zoom < 60
         for i, (at, seen) in enumerate(zip((known["points"] * zoom).tolist(), known["visible"].tolist())):
             if small or (not dense and i >= 68):
@@ -59,4 +59,4 @@ def one(known, i):
     return {k: v[i] for k, v in known.items()}
 
 
-__all__ = ["overlay", "picture", "tiled", "one", "truth"]
+

@@ -50,6 +50,11 @@ class Shell:
             x = F.avg_pool2d(F.pad(x, (0, 0, 1, 1), mode="replicate"), 3, 1)
         return x.flatten(2).transpose(1, 2)
 
+    def widest(self, values, reach):
+        """The largest of values [B,rows*columns] within reach cells."""
+        x = values.reshape(len(values), 1, self.rows, self.columns)
+        return F.max_pool2d(x, 2 * reach + 1, 1, reach).flatten(1)
+
     def base(self, points, times):
         """Where the rays meet a person's skin [B,N,3]."""
         straight = self.centre + self.rays * self.radius[:, None]
@@ -166,7 +171,7 @@ def beard_area(rest, p):
     line = p["beard_line"].reshape(shape)
     parts = [p["beard"][:, i].reshape(shape) for i in range(3)]
     x = x.abs()
-    lip = bump(y, 2.0, 3.5, 0.6) * bump(x, -3, 2.9, 0.6) * (z < -3.5)
+    lip = bump(y - 0.16 * x * x, 1.75, 3.3, 0.6) * bump(x, -3, 3.0, 0.8) * (z < -3.5)
     chin = bump(y, 4.9, 13, 0.7) * bump(x, -3, 3.0, 0.9) + 0.9 * bump(y, 2.6, 9, 0.6) * bump(x, 2.5, 3.4, 0.5)
     edge = 5.0 - 0.62 * (x - 2.6).clamp(min=0) * 1.45 - line
     jaw = torch.sigmoid((y - edge) * 3) * bump(x, 2.7, 9, 0.9) * torch.sigmoid((11 - y) * 2) * torch.sigmoid((3.4 - z) * 2)
@@ -182,8 +187,12 @@ def muzzle_points(shell, points, p):
     tight = shell.smooth(base, 14)
     over = ((base - tight) * shell.rays).sum(-1)
     cover = tight + shell.rays * (over.clamp(min=0) + 0.3)[..., None]
-    cover = shell.smooth(cover, 2) + shell.rays * 0.12
-    grown = base + shell.rays * (p["beard_length"][:, None] * beard_area(rest, p).clamp(0, 1) - 0.02)[..., None]
+    cover = shell.smooth(cover, 2)
+    # Noses would come through what smoothing flattened.
+    short = ((base - cover) * shell.rays).sum(-1) + 0.25
+    cover = cover + shell.rays * (shell.widest(short.clamp(min=0), 2) + 0.08)[..., None]
+    area = beard_area(rest, p).clamp(0, 1)
+    grown = base + shell.rays * (p["beard_length"][:, None] * area + 0.12 * area - 0.02)[..., None]
     return torch.where(mask[..., None], cover, grown), rest
 
 

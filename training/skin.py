@@ -67,7 +67,7 @@ def pigments(s):
 
 def dots(s):
     freckle = s.noise(noise.SPOTS, 5.3, 0.15) * smoothstep(0.2, 0.9, 0.25 + 0.9 * s.spot(2.8, -0.6, 3.4, 2.2) + 0.35 * s.spot(0, -6, 4, 2.5))
-    mole = smoothstep(0.93, 1.0, s.noise(noise.SPOTS, 23, 0.3)) * smoothstep(0.55, 1.4, s.noise(noise.COARSE, 37, 1))
+    mole = smoothstep(0.75, 1.0, s.noise(noise.SPOTS, 9.7, 0.2)) * smoothstep(1.35, 1.5, s.noise(noise.CLOUD, 53, 1))
     return 0.25 * freckle * s.get("freckles") + 0.6 * mole * s.get("moles")
 
 
@@ -145,7 +145,8 @@ def paint(s):
     brows, beard, roots = brow(s), stubble(s), scalp(s, inside_hairline(s))
     base = torch.lerp(base, s.get("beard_colour"), beard)
     base = torch.lerp(base, s.get("brow_colour"), brows)
-    base = torch.lerp(base, s.get("hair") * 0.8, roots * smoothstep(-7.8, -8.6, s.y + 0 * roots).clamp(0.85, 1))
+    roots = roots * smoothstep(2.5, 0.5, s.y)
+    base = torch.lerp(base, s.get("hair") * 0.8, roots)
     return base, lips, torch.maximum(torch.maximum(brows, beard), roots)
 
 
@@ -162,7 +163,7 @@ def relief(s, brows_up, smile):
     fold = -torch.exp(-((s.field(fields.FOLD) / 0.22) ** 2)) * (0.35 * age + 0.8 * spread(smile))
     lid = -torch.exp(-(((s.field(fields.LIDS) - 0.55) / 0.10) ** 2)) * smoothstep(-3.3, -3.8, s.y) * 0.6
     deep = 0.02 * forehead * (0.55 * age + 1.3 * spread(brows_up)) + 0.014 * feet * (age + spread(smile)) + 0.05 * frown * age
-    grooves = 0.012 * lip_mask(s) * s.noise(noise.STRAND, 1.6, 0.08)
+    grooves = 0.005 * lip_mask(s) * s.noise(noise.STRAND, 1.6, 0.08)
     return fine + deep * s.visible(0.2) + 0.05 * under + 0.07 * fold + 0.03 * lid + grooves
 
 

@@ -8,7 +8,7 @@ WALL, FLOOR, BOX, ELLIPSE, STRIPES, LURE = range(6)
 
 def temperature(rng):
     """The colour of a lamp from candle to overcast sky, of equal luminance."""
-    warm = np.clip(rng.normal(0.1, 0.35), -0.7, 0.9)
+    warm = np.clip(rng.normal(0.08, 0.26), -0.6, 0.9)
     c = np.float32([1 + 0.45 * warm, 1.0, 1 - 0.62 * warm]) if warm > 0 else np.float32([1 + 0.3 * warm, 1.0, 1 - 0.5 * warm])
     return c / (0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2])
 
@@ -44,7 +44,7 @@ def light(rng):
 def paint(rng):
     """Colours of walls and things: mostly dull."""
     grey = rng.beta(1.3, 1.6)
-    return np.clip(grey + rng.normal(0, 0.05 if rng.random() < 0.6 else 0.22, 3) * (0.3 + grey), 0.005, 1)
+    return np.clip(grey + rng.normal(0, 0.04 if rng.random() < 0.7 else 0.16, 3) * (0.3 + grey), 0.005, 1)
 
 
 def shape(rng, kind):
@@ -76,10 +76,10 @@ def camera(rng):
     soft = rng.random()
     return dict(
         blur=rng.uniform(0.2, 0.6) if soft < 0.6 else rng.uniform(0.6, 2.2), motion=rng.uniform(1, 7) if rng.random() < 0.15 else 0.0,
-        motion_turn=rng.uniform(0, np.pi), exposure=np.clip(rng.normal(0, 0.55), -1.8, 1.5), cast=np.clip(rng.normal(1, 0.07, 3), 0.75, 1.3),
+        motion_turn=rng.uniform(0, np.pi), exposure=np.clip(rng.normal(0, 0.55), -1.8, 1.5), cast=np.clip(rng.normal(1, 0.045, 3), 0.75, 1.3),
         shot=0.0 if clean else rng.uniform(0, 0.035) * rng.choice([0.5, 1, 1.6]), read=0.0 if clean else rng.uniform(0, 0.012), grain=rng.uniform(0, 1),
         contrast=rng.normal(1, 0.12), saturation=0.0 if rng.random() < 0.06 else np.clip(rng.normal(1, 0.22), 0.2, 1.7), gamma=rng.normal(1, 0.08),
-        shoulder=rng.uniform(0, 1), sharpen=rng.uniform(0, 1.2) if rng.random() < 0.4 else 0.0, vignette=rng.uniform(0, 0.5), haze=rng.beta(1, 12) * 0.4,
+        shoulder=rng.uniform(0, 1), sharpen=rng.uniform(0, 1.2) if rng.random() < 0.4 else 0.0, vignette=rng.uniform(0, 0.5), haze=rng.uniform(0, 0.3) if rng.random() < 0.12 else 0.0,
         distortion=rng.normal(0, 0.05) if rng.random() < 0.5 else 0.0, scale=rng.choice([1, 0.75, 0.5, 0.375, 0.25], p=[0.6, 0.12, 0.15, 0.08, 0.05]),
         quality=1.0 if rng.random() < 0.3 else rng.uniform(0.15, 0.95), seed=rng.integers(0, 2**31),
     )

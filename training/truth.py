@@ -7,7 +7,7 @@ import torch
 
 import geometry
 
-# Between sizes of eyes the limbus is drawn at this multiple of the person's own iris radius.
+# How far behind the drawn surface a point may lie and still be on it, cm.
 SURFACE, IRIS_SURFACE = 0.18, 0.07
 
 
@@ -65,7 +65,8 @@ def look_up(image, pixels):
 
 
 def visible(points, pixels, picture, irises):
-    """Seen by the camera: nothing of the head or before it is nearer. Points [B,N,3]; the last irises lie behind lids by little."""
+    """Which points [B,N,3] the camera sees, and which it would see if nothing but the head itself were there. The last are irises,
+    which lie behind lids by little."""
     skin = torch.nan_to_num(picture.skin_depth, posinf=1e9)
     # A point on an outline belongs to the farther of the surfaces that meet there.
     far = torch.nn.functional.max_pool2d(skin[:, None], 3, 1, 1)[:, 0]
@@ -75,7 +76,7 @@ def visible(points, pixels, picture, irises):
     z = points[..., 2]
     seen = z < open_ + SURFACE
     seen[:, -irises:] = z[:, -irises:] < exact[:, -irises:] + IRIS_SURFACE
-    return seen & inside & (z < cover + 0.3)
+    return seen & inside & (z < cover + 0.3), seen | ~inside
 
 
 def five(marks):
@@ -88,8 +89,9 @@ def of(who, picture, points):
     space = points.all(who)
     screen = who.view.screen(space)[..., :2]
     region = who.view.screen(who.points[:, points.face])[..., :2]
+    seen, bare = visible(space, screen, picture, len(points.irises))
     return dict(
-        points=screen, space=space, region=region, visible=visible(space, screen, picture, len(points.irises)),
+        points=screen, space=space, region=region, visible=seen, open=bare,
         coefficients=who.p["coefficients"], gaze=who.p["gaze"], pose=who.view.pose, position=who.view.position,
     )
 

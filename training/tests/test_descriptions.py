@@ -1,0 +1,104 @@
+import json
+import unittest
+
+import numpy as np
+import torch
+
+from tests import helpers
+
+import arkit
+import backdrop
+import camera
+import describe
+import surroundings
+import truth
+
+
+def flat(values):
+    return np.concatenate([np.ravel(values[k]) for k in sorted(values)])
+
+
+class Descriptions(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_description(self):
+        for index in range(5):
+            a, b, c = describe.crop(3, index), describe.crop(3, index), describe.crop(4, index)
+            self.assertTrue(all((flat(x) == flat(y)).all() for x, y in zip(a, b)))
+            self.assertTrue((flat(a[0]) != flat(c[0])).any())
+        first, second = describe.scene(3, 7), describe.scene(3, 7)
+        self.assertTrue(all((flat(x) == flat(y)).all() for x, y in zip(first[0], second[0])))
+
+    def test_ranges(self):
+        poses = []
+        for index in range(300):
+            who, where = describe.crop(0, index)
+            self.assertTrue(np.isfinite(flat(who)).all() and np.isfinite(flat(where)).all())
+            self.assertTrue((who["coefficients"] >= 0).all() and (who["coefficients"] <= 1).all())
+            self.assertLessEqual(np.abs(who["identity"]).max(), 2.31)
+            self.assertLessEqual(who["coefficients"][arkit.INDEX["mouthClose"]], who["coefficients"][arkit.INDEX["jawOpen"]])
+            poses.append(who["pose"])
+        self.assertGreater(np.abs(poses)[:, 1].max(), 75)
+
+    def test_every_shape_occurs(self):
+        total = sum(describe.crop(1, i)[0]["coefficients"] > 0.2 for i in range(600))
+        self.assertEqual([arkit.NAMES[i] for i in np.flatnonzero(total == 0)], [])
+
+    def test_scenes_have_none_to_ten_from_far_to_near(self):
+        counts = []
+        for index in range(200):
+            members, _ = describe.scene(0, index)
+            z = [m["position"][2] for m in members]
+            self.assertEqual(z, sorted(z, reverse=True))
+            counts.append(len(members))
+        self.assertEqual(min(counts), 0)
+        self.assertGreater(max(counts), 5)
+        self.assertLessEqual(max(counts), 10)
+
+    def test_points_file(self):
+        d = truth.definition()
+        points = d["points"]
+        self.assertEqual(d["name"], f"facetrack-ict-{len(points)}")
+        mirror = [p["mirror"] for p in points]
+        self.assertEqual([mirror[m] for m in mirror], list(range(len(points))))
+        self.assertEqual([p["name"] for p in points[:68]], [f"landmark {i}" for i in range(68)])
+        vertices = [p["vertex"] for p in points if "vertex" in p]
+        self.assertEqual(len(vertices), len(set(vertices)))
+
+
+class Pictures(unittest.TestCase):
+    def around(self, n=3):
+        return describe.stack([describe.tidy(describe.around(describe.generator(5, i))) for i in range(n)], "cpu")
+
+    def test_backgrounds_and_cameras(self):
+        w = self.around()
+        back = backdrop.make(w, 48, 64)
+        self.assertEqual(tuple(back.shape), (3, 3, 48, 64))
+        self.assertTrue(torch.isfinite(back).all() and (back >= 0).all())
+        shot = camera.photograph(back, w, torch.full((3,), 0.2))
+        self.assertEqual(shot.dtype, torch.uint8)
+        self.assertTrue(torch.equal(shot, camera.photograph(back, w, torch.full((3,), 0.2))))
+
+    def test_a_picture_does_not_depend_on_its_batch(self):
+        w = self.around()
+        back = backdrop.make(w, 48, 64)
+        alone = {k: v[1:2] for k, v in w.items()}
+        together = camera.photograph(back, w, torch.full((3,), 0.2))[1:2].int()
+        single = camera.photograph(back[1:2], alone, torch.full((1,), 0.2)).int()
+        self.assertLessEqual(int((together - single).abs().max()), 3)
+
+    def test_a_codec_of_full_quality_changes_nothing(self):
+        image = torch.rand(1, 3, 24, 40)
+        self.assertTrue(torch.equal(camera.compress(image, {"quality": torch.ones(1)}), image))
+        lossy = camera.compress(image, {"quality": torch.full((1,), 0.5)})
+        self.assertGreater(float((lossy - image).abs().mean()), 0.005)
+
+    def test_lures_are_drawn(self):
+        rng = describe.generator(1)
+        s = torch.as_tensor(surroundings.shape(rng, surroundings.LURE), dtype=torch.float32)[None]
+        s[:, 1:6] = torch.tensor([0.5, 0.5, 0.3, 0.3, 0])
+        x, y = backdrop.canvas(32, 32, "cpu")
+        image = torch.ones(1, 3, 32, 32)
+        self.assertTrue((backdrop.draw(image, s, x, y, 1.0) != image).any())
+
+
+if __name__ == "__main__":
+    unittest.main()
