@@ -138,7 +138,7 @@ def mask(layer, p, per_cm):
     straps = (smoothstep(0.16, 0.08, (y - top - 0.9 - (x - 6) * -0.9).abs()) + smoothstep(0.16, 0.08, (y - 5.3 + (x - 5.6) * 1.4).abs())) * (x > 5.6)
     pleats = torch.sin(y * 4.2) * smoothstep(0.3, 1.5, 5.5 - x) * (y > 0.5) * (y < 6.5)
     folds = tile(noise.CLOUD, rest[:, :1] / 18, y / 25)
-    normal = bumped(layer.normal, layer.position, 0.035 * pleats + 0.03 * folds, 1.0)
+    normal = bumped(layer.normal, layer.position, 0.035 * pleats + 0.015 * folds, 1.0)
     base = spread(p["mask_colour"]) * (1 - 0.12 * smoothstep(0.5, 1, pleats)) * (1 + 0.04 * tile(noise.FINE, rest[:, :1] / 6, y / 6) * smoothstep(1, 3, per_cm * 0.1))
     return base.expand_as(normal).clamp(0, 1), (shape + straps).clamp(0, 1) * (y < bottom + 6), normal
 

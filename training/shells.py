@@ -189,7 +189,7 @@ def muzzle_points(shell, points, p):
     cover = tight + shell.rays * (over.clamp(min=0) + 0.3)[..., None]
     cover = shell.smooth(cover, 2)
     # Noses would come through what smoothing flattened.
-    short = ((base - cover) * shell.rays).sum(-1) + 0.25
+    short = ((shell.base(points, 0) - cover) * shell.rays).sum(-1) + 0.3
     cover = cover + shell.rays * (shell.widest(short.clamp(min=0), 2) + 0.08)[..., None]
     area = beard_area(rest, p).clamp(0, 1)
     grown = base + shell.rays * (p["beard_length"][:, None] * area + 0.12 * area - 0.02)[..., None]
