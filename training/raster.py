@@ -1,5 +1,6 @@
 """Z-buffers of many images at once: raster.cu, compiled on first use for the device that the tensors are on."""
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -94,7 +95,7 @@ def rasterize(points, triangles, height, width, perspective=True):
     job = Job(points.data_ptr(), triangles.data_ptr(), b, points.shape[1], len(triangles), height, width, int(perspective),
               keys.data_ptr(), ids.data_ptr(), weights.data_ptr(), depth.data_ptr())
     stream = torch.cuda.current_stream(device).cuda_stream if cuda else None
-    with torch.cuda.device(device) if cuda else open(os.devnull):
+    with torch.cuda.device(device) if cuda else contextlib.nullcontext():
         status = library(cuda)(job, stream)
     if status:
         raise RuntimeError(f"raster.cu failed with CUDA error {status}")

@@ -10,7 +10,7 @@ import people
 import shells
 from light import smoothstep, spread
 
-DERMIS = (0.72, 0.585, 0.50)
+DERMIS = (0.72, 0.585, 0.46)
 MELANIN = (1.85, 2.5, 2.9)
 BLOOD = (0.06, 0.50, 0.40)
 
