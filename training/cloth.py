@@ -115,10 +115,10 @@ def hat(layer, p, per_cm):
     choice, share = (spread(p["hat_pattern"][:, i]) for i in (0, 1))
     base = pattern(u, v, spread(p["hat_colour"]), spread(p["shirt_two"]), choice, share)
     fine = smoothstep(0.8, 3, per_cm * 0.2)
-    folds = tile(noise.CLOUD, u / 30 + choice, v / 45) + 0.5 * tile(noise.STRAND, u / 22 + choice, v / 60)
+    folds = tile(noise.COARSE, u / 20 + choice, v / 45) + 0.5 * tile(noise.COARSE, u / 60 + choice, v / 25)
     ribs = torch.sin(turn * 2 * math.pi * 70) * (kind == people.BEANIE)
     soft = ((kind == people.HEADSCARF) | (kind == people.HOOD)).float()
-    height = 0.05 * ribs * fine + 0.22 * soft * folds
+    height = 0.05 * ribs * fine + 0.16 * soft * folds
     electrodes = (kind == people.BEANIE) & (share > 0.6)
     dot_ = smoothstep(0.62, 0.72, torch.cos(turn * 2 * math.pi * 14) * torch.cos(v * 1.1))
     base = torch.where(electrodes, torch.lerp(base, (1 - base) * 0.6, dot_), base)

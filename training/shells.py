@@ -102,6 +102,9 @@ def hairline(turn, p):
     down = torch.sigmoid((away - turn_down - 6) / 3)
     ear = torch.where(long, torch.zeros_like(opening), 9 + 0 * opening) * bump(away, 84, 116, 10)
     low = torch.where(long, torch.full_like(opening, -90), torch.full_like(opening, -14)) + ear - 20 * torch.sigmoid((away - 118) / 4)
+    # Sideburns end above the ears before hair that hangs begins.
+    temple = torch.sigmoid((away - 56 - 5 * side) / 2.5)
+    front = front * (1 - temple) + (1 + 3 * height) * temple
     return front * (1 - down) + low * down
 
 
@@ -113,12 +116,13 @@ def hair_points(shell, shape, p, waves):
     top, side, mess, length, curl, parting, style = column(p, "top", "side", "mess", "length", "curl", "parting", "style")
     thick = side + (top - side) * ((rise - 5) / 60).clamp(0, 1)
     part = 1 - 0.5 * torch.exp(-(((turn - parting) / 14) ** 2)) * bump(rise, 25, 85, 20) * (style != people.AFRO)
+    waves = torch.where(style == people.AFRO, 0.3 * waves, waves)
     thick = thick * part * (inside / 16 + 0.12).clamp(0.08, 1) * (1 + mess * waves).clamp(0.35, 2)
     points = shell.base(shape, 3) + shell.rays * thick[..., None]
     return hang(shell, points, length, curl * waves), inside
 
 
-def hang(shell, points, length, sway):
+def hang(shell, points, length, sway, taper=0.1):
     """Lets the lower levels fall from the ring instead of following the nape, where length > 0."""
     grid = points.reshape(len(points), shell.rows, shell.columns, 3)
     ring = grid[:, SKULL - 1 : SKULL]
@@ -126,7 +130,8 @@ def hang(shell, points, length, sway):
     drop = s * length[:, :, None]
     out = (ring - shell.centre) * torch.tensor([1.0, 0, 1], device=points.device)
     sway = sway.reshape(len(points), shell.rows, shell.columns)[:, SKULL:]
-    out = out * (1 - 0.1 * s + 0.05 * sway * s)[..., None]
+    taper = taper[:, :, None] if torch.is_tensor(taper) else taper
+    out = out * (1 - taper * s + 0.05 * sway * s)[..., None]
     fallen = torch.stack([out[..., 0], ring[..., 1] - shell.centre[1] + drop + 0 * sway, out[..., 2] + 0.3 * drop * (out[..., 2] < 0)], -1) + shell.centre
     lower = torch.where(length[:, :, None, None] > 0.01, fallen, grid[:, SKULL:])
     return torch.cat([grid[:, :SKULL], lower], 1).flatten(1, 2)
@@ -157,11 +162,14 @@ def hat_points(shell, shape, p, waves):
     cap = (hat == people.CAP) * (0.5 + 0.6 * bump(rise, 35, 100, 20))
     loose = (hat == people.HOOD) * 1.6 + cap
     soft = (hat == people.HOOD) | (hat == people.HEADSCARF)
-    depth = thick + 0.35 + loose + (0.04 + 0.22 * soft) * waves
+    depth = thick + 0.35 + loose + (0.04 + 0.12 * soft) * waves
     depth = depth * (inside / 14 + 0.12).clamp(0.12, 1) + 0.12
     points = shell.base(shape, 3) + shell.rays * depth[..., None]
-    long = torch.where(soft, 13 + 0 * thick, 0 * thick)
-    return hang(shell, points, long, 2 * waves * soft), inside
+    scarf = hat == people.HEADSCARF
+    long = torch.where(scarf, 22 + 0 * thick, torch.where(soft, 14 + 0 * thick, 0 * thick))
+    # A scarf closes below the chin.
+    inside = torch.where(scarf, torch.maximum(inside, (-23 - rise) * 3), inside)
+    return hang(shell, points, long, 2 * waves * soft, 0.1 + 0.28 * scarf), inside
 
 
 def beard_area(rest, p):
