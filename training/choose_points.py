@@ -78,8 +78,8 @@ def choose(pack):
     c.along("lip inside upper", marks[62:65], 6)
     c.along("lip inside lower", np.r_[marks[64:65], marks[65:67]], 6)
     brow = marks[22:27]
-    c.along("brow upper", brow + np.float32([0, -0.3, 0]), 6)
-    c.along("brow lower", brow + np.float32([0, 0.45, 0]), 6)
+    c.along("brow upper", brow + np.float32([0, -0.15, 0]), 6)
+    c.along("brow lower", brow + np.float32([0, 0.6, 0]), 6)
     c.along("nose ridge", marks[27:31], 7)
     c.along("nose base", marks[33:36], 4)
     c.grid("nose side", [(0.75, -2.2), (0.95, -1.2), (0.9, -0.3), (1.55, 0.0), (1.75, 0.9), (1.5, 1.55), (0.6, 0.9), (0.0, 1.2)])

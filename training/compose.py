@@ -59,9 +59,9 @@ class Renderer:
     def _metered(self, colour, face, whole):
         lit = (luminance(colour) * face).sum((1, 2, 3)) / face.sum((1, 2, 3)).clamp_min(1)
         all_ = luminance(whole).mean((1, 2, 3))
-        share = (face.mean((1, 2, 3)) * 4).clamp(0.15, 0.7)
+        share = (face.mean((1, 2, 3)) * 4).clamp(0.1, 0.5)
         # Dark skin stays darker than light skin in a picture, though the camera opens for it.
-        return torch.exp(share * torch.log(lit.clamp_min(0.01) / 0.20 * 0.20).clamp(-5, 5) * 0.75 + (1 - 0.75 * share) * torch.log(all_.clamp_min(0.01)))
+        return torch.exp(share * torch.log(lit.clamp_min(0.01)) + (1 - share) * torch.log(all_.clamp_min(0.01)))
 
     def _finish(self, known, w, height, width):
         k = w["distortion"]

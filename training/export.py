@@ -6,6 +6,7 @@
 
 import argparse
 import inspect
+import warnings
 
 import torch
 from torch import nn
@@ -47,6 +48,8 @@ def write(network, size, path):
     with torch.no_grad():
         names = list(network(example))
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    # Shapes are meant to become constants.
+    warnings.simplefilter("ignore", torch.jit.TracerWarning)
     torch.onnx.export(Named(network, names), example, path, opset_version=OPSET, input_names=["input"], output_names=names, **options)
     return names
 

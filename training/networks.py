@@ -5,7 +5,7 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 
-POINTS = 297
+POINTS = 293
 STRIDES = (8, 16, 32)
 
 

@@ -94,10 +94,10 @@ def brows(rng, woman, colour):
 
 def eyes(rng, melanin):
     fair = (1 - melanin) ** 2
-    name = pick(rng, IRIS, [1.2, 1.0, 0.1 + 0.5 * fair, 0.02 + 0.35 * fair, 0.02 + 0.3 * fair, 0.02 + 0.6 * fair])
+    name = pick(rng, IRIS, [1.2, 1.0, 0.05 + 0.5 * fair, 0.005 + 0.35 * fair, 0.005 + 0.3 * fair, 0.005 + 0.6 * fair])
     return dict(
         iris=vary(rng, IRIS[name], 0.2), iris_radius=rng.uniform(0.56, 0.64), pupil=rng.uniform(0.26, 0.58), limbus=rng.uniform(0.3, 1),
-        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.46, 0.425, 0.39), 0.15), lashes=rng.uniform(0.25, 1), eye_tile=rng.random(2).astype(np.float32),
+        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.46, 0.425, 0.39), 0.15) * (1 - 0.3 * melanin), lashes=rng.uniform(0.25, 1), eye_tile=rng.random(2).astype(np.float32),
     )
 
 

@@ -96,7 +96,7 @@ def brow(s):
     """How much of a pixel is brow hair."""
     thick, density, height, tilt, arch = (s.get("brow", i) for i in range(5))
     t = (s.side - 1.15) / 4.7
-    middle = -5.22 - height - 0.45 * torch.sin((t * 1.35).clamp(0, 1.6) * 2.0) - arch * torch.exp(-(((t - 0.68) / 0.22) ** 2)) + tilt * (t - 0.4) * -1.2 + 0.45 * (t - 0.75).clamp(min=0) * 4
+    middle = -4.92 - height - 0.45 * torch.sin((t * 1.35).clamp(0, 1.6) * 2.0) - arch * torch.exp(-(((t - 0.68) / 0.22) ** 2)) + tilt * (t - 0.4) * -1.2 + 0.45 * (t - 0.75).clamp(min=0) * 4
     half = thick * (1.05 - 0.75 * smoothstep(0.45, 1.05, t)) * smoothstep(-0.12, 0.12, t + s.get("brow_join") * 0.3)
     lean = 1.05 * (1 - t.clamp(0, 1))
     du, dv = s.side, s.y - middle

@@ -31,7 +31,7 @@ class Points:
         """Vertices that the box encloses: hairline to chin, and to the sides as far as the ears begin."""
         skin = head.triangles[head.material == 0].long().unique()
         p = head.neutral[skin]
-        keep = (p[:, 1] > -8.6) & (p[:, 1] < 8.7) & (p[:, 2] < 2.6) & (p[:, 0].abs() < 7.8)
+        keep = (p[:, 1] > -8.6) & (p[:, 1] < 8.7) & (p[:, 2] < 2.0) & (p[:, 0].abs() < 7.5)
         return skin[keep]
 
     def iris(self, who, side, turn):
