@@ -19,7 +19,7 @@ def fill(p, x, y):
     t = (0.5 + (x - 0.5) * torch.cos(turn) + (y - 0.5) * torch.sin(turn)).clamp(0, 1)
     base = torch.lerp(spread(p["fill"][:, 0]), spread(p["fill"][:, 1]), t)
     amount, size, u, v, _ = (spread(p["texture"][:, i]) for i in range(5))
-    tiles = [noise.sample(kind, (x * size + u)[:, 0], (y * size + v)[:, 0])[:, None] for kind in (noise.CLOUD, noise.COARSE, noise.STRAND, noise.FINE)]
+    tiles = [noise.sample(kind, x * size + u, y * size + v) for kind in (noise.CLOUD, noise.COARSE, noise.STRAND, noise.FINE)]
     which = spread(p["texture"][:, 4])
     texture = sum(t * (which == i) for i, t in enumerate(tiles))
     return base * (1 + 0.45 * amount * texture).clamp(0.1, 2)
@@ -48,7 +48,7 @@ def draw(image, s, x, y, aspect):
     cover = torch.where(kind == surroundings.WALL, smoothstep(-0.004, 0.004, dx + 0.15 * share * dy), cover)
     cover = torch.where(kind == surroundings.FLOOR, smoothstep(-0.004, 0.004, dy + 0.2 * (share - 0.5) * dx), cover)
     cover = cover * ((w > 0) | (kind <= surroundings.FLOOR))
-    texture = noise.sample(noise.CLOUD, (lx * w * 2 + share)[:, 0], (ly * h * 2)[:, 0])[:, None]
+    texture = noise.sample(noise.CLOUD, lx * w * 2 + share, ly * h * 2)
     bars = smoothstep(-0.2, 0.2, torch.sin((dx + dy * (share > 0.5)) * period * 2 * math.pi))
     colour = torch.where(kind == surroundings.STRIPES, torch.lerp(one, two, bars), torch.lerp(one, two, (0.5 + 0.3 * ly).clamp(0, 1) * (share > 0.4)))
     colour = torch.where(kind == surroundings.LURE, lure(one.expand_as(image), lx, ly, share), colour) * (1 + grain * texture)

@@ -8,11 +8,11 @@ import noise
 import people
 import shells
 import skin
-from light import bumped, dot, smoothstep, spread, towards
+from light import dot, smoothstep, spread, towards
 
 
 def tile(kind, u, v):
-    return noise.sample(kind, u[:, 0], v[:, 0])[:, None]
+    return noise.sample(kind, u, v)
 
 
 def pattern(u, v, one, two, choice, share):
@@ -62,21 +62,13 @@ def crown(rays, p):
     return turn, torch.acos(dot(rays, axis).clamp(-0.9999, 0.9999)) / math.pi
 
 
-def hair(layer, p, per_cm, view):
-    """Colour, alpha, openness, normals and strand direction of the hair's shell."""
-    rays, level, inside = towards(layer.attributes[:, :3] + 1e-6), layer.attributes[:, 4:5], layer.attributes[:, 5:6]
+def hair(attributes, p, per_cm):
+    """Colour, alpha, openness, relief and strand noise of the hair's shell."""
+    rays, level, inside = towards(attributes[:, :3] + 1e-6), attributes[:, 4:5], attributes[:, 5:6]
     turn, away = crown(rays, p)
     hanging = smoothstep(0.60, 0.66, level) * (spread(p["length"]) > 0.1)
     away = away + hanging * (level - 0.62) * 2.5
-    su, sv = spread(p["hair_tile"][:, :1]), spread(p["hair_tile"][:, 1:])
-    curl = spread(p["curl"])
-    bend = curl * 0.05 * tile(noise.CLOUD, 2 * turn + su, 1.5 * away + sv) + curl * 0.012 * torch.sin(away * 60 + 8 * tile(noise.COARSE, turn + su, away + sv))
-    strands = tile(noise.STRAND, 5 * (turn + bend) + su, 0.8 * away + sv)
-    locks = tile(noise.STRAND, 1.0 * (turn + 1.5 * bend) + sv, 0.5 * away + su)
-    curls = tile(noise.CLOUD, 9 * turn + su, 7 * away + sv)
-    tight = spread(p["style"]) == people.AFRO
-    fine = smoothstep(0.5, 2.5, per_cm * 0.25)
-    strands, locks = torch.where(tight, curls * 0.9, strands) * fine, torch.where(tight, curls, locks)
+    strands, locks = hair_noise(turn, away, p, per_cm)
     streaks = spread(p["streaks"])
     colour = spread(p["hair"]) * (1 + 0.55 * streaks * strands + 0.25 * locks * streaks).clamp(0.25, 2.2)
     ragged = inside + 2.2 * strands + 2.6 * locks + 1.5
@@ -85,31 +77,46 @@ def hair(layer, p, per_cm, view):
     short = (1 - smoothstep(0.1, 0.5, spread(p["side"]))) * 0.5
     alpha = thin * (1 - short * (0.4 - 0.3 * strands).clamp(0, 1))
     openness = (0.55 + 0.22 * locks + 0.14 * strands).clamp(0.12, 1) * (0.55 + 0.45 * smoothstep(-2, 10, inside))
-    normal = bumped(layer.normal, layer.position, 0.035 * locks + 0.012 * strands, 1.0)
-    down = torch.cross(torch.roll(layer.position, -1, 3) - layer.position, layer.normal, dim=1)
-    fall = view.rotation[:, :, 1][:, :, None, None].expand_as(normal)
-    tangent = towards(fall - normal * dot(fall, normal) + 0.25 * strands * towards(down))
-    return colour, alpha, openness, normal, tangent
+    return colour, alpha, openness, 0.035 * locks + 0.012 * strands, strands
 
 
-def hair_light(lights, layer, colour, openness, shadow, tangent):
+def hair_noise(turn, away, p, per_cm):
+    """Strands and locks around the crown; curls in tight hair."""
+    su, sv = spread(p["hair_tile"][:, :1]), spread(p["hair_tile"][:, 1:])
+    curl = spread(p["curl"])
+    bend = curl * 0.05 * tile(noise.CLOUD, 2 * turn + su, 1.5 * away + sv) + curl * 0.012 * torch.sin(away * 60 + 8 * tile(noise.COARSE, turn + su, away + sv))
+    strands = tile(noise.STRAND, 5 * (turn + bend) + su, 0.8 * away + sv)
+    locks = tile(noise.STRAND, 1.0 * (turn + 1.5 * bend) + sv, 0.5 * away + su)
+    curls = tile(noise.CLOUD, 9 * turn + su, 7 * away + sv)
+    tight = spread(p["style"]) == people.AFRO
+    fine = smoothstep(0.5, 2.5, per_cm * 0.25)
+    return torch.where(tight, curls * 0.9, strands) * fine, torch.where(tight, curls, locks)
+
+
+def combed(normal, fall, strands):
+    """The way strands run on a surface: down the head, each a little aside."""
+    side = torch.cross(fall, normal, dim=1)
+    return towards(fall - normal * dot(fall, normal) + 0.25 * strands * side)
+
+
+def hair_light(lights, normal, to_camera, colour, openness, shadow, tangent):
     """Diffuse light of a rough volume and two bands of shine, the second in the hair's own colour."""
     wrap = torch.full((1, 1, 1, 1), 0.35, device=colour.device)
-    total = colour * lights.diffuse(layer.normal, openness, shadow, wrap)
+    total = colour * lights.diffuse(normal, openness, shadow, wrap)
     for i, (to, lamp) in enumerate(zip(lights.to, lights.colour)):
-        half = towards(to + layer.to_camera)
-        front = smoothstep(-0.2, 0.5, dot(layer.normal, to)) * (shadow if i == 0 else openness)
+        half = towards(to + to_camera)
+        front = smoothstep(-0.2, 0.5, dot(normal, to)) * (shadow if i == 0 else openness)
         for shift, power, tint in ((-0.08, 90, 0.035), (0.10, 22, None)):
-            t = towards(tangent + shift * layer.normal)
+            t = towards(tangent + shift * normal)
             sine = (1 - dot(t, half) ** 2).clamp(0, 1).sqrt()
             band = sine**power * front * openness
             total = total + lamp * band * (tint if tint is not None else colour * 0.55)
     return total
 
 
-def hat(layer, p, per_cm):
-    """Colour, alpha and normals of a covering."""
-    turn, level, inside = layer.attributes[:, 3:4], layer.attributes[:, 4:5], layer.attributes[:, 5:6]
+def hat(attributes, p, per_cm):
+    """Colour, alpha and relief of a covering."""
+    turn, level, inside = attributes[:, 3:4], attributes[:, 4:5], attributes[:, 5:6]
     kind = spread(p["hat"])
     u, v = turn * 60, level * 40
     choice, share = (spread(p["hat_pattern"][:, i]) for i in (0, 1))
@@ -123,13 +130,12 @@ def hat(layer, p, per_cm):
     dot_ = smoothstep(0.62, 0.72, torch.cos(turn * 2 * math.pi * 14) * torch.cos(v * 1.1))
     base = torch.where(electrodes, torch.lerp(base, (1 - base) * 0.6, dot_), base)
     base = base * (1 + 0.05 * tile(noise.FINE, u / 8, v / 8) * fine) * (1 - 0.3 * smoothstep(1.5, 0, inside) * (inside > -5))
-    alpha = smoothstep(-1.0, 0.6, inside) * layer.covered
-    return base.clamp(0.004, 1), alpha, bumped(layer.normal, layer.position, height, 1.0)
+    return base.clamp(0.004, 1), smoothstep(-1.0, 0.6, inside), height
 
 
-def mask(layer, p, per_cm):
-    """A mask over nose and mouth: colour, alpha, normals."""
-    rest, turn, rise = layer.attributes[:, :3], layer.attributes[:, 3:4], layer.attributes[:, 4:5]
+def mask(attributes, p, per_cm):
+    """A mask over nose and mouth: colour, alpha, relief."""
+    rest, turn, rise = attributes[:, :3], attributes[:, 3:4], attributes[:, 4:5]
     x, y = rest[:, :1].abs(), rest[:, 1:2]
     low = spread(p["mask_low"])
     top = -1.75 + low + 0.16 * x**1.25
@@ -138,14 +144,12 @@ def mask(layer, p, per_cm):
     straps = (smoothstep(0.16, 0.08, (y - top - 0.9 - (x - 6) * -0.9).abs()) + smoothstep(0.16, 0.08, (y - 5.3 + (x - 5.6) * 1.4).abs())) * (x > 5.6)
     pleats = torch.sin(y * 4.2) * smoothstep(0.3, 1.5, 5.5 - x) * (y > 0.5) * (y < 6.5)
     folds = tile(noise.CLOUD, rest[:, :1] / 18, y / 25)
-    normal = bumped(layer.normal, layer.position, 0.035 * pleats + 0.015 * folds, 1.0)
     base = spread(p["mask_colour"]) * (1 - 0.12 * smoothstep(0.5, 1, pleats)) * (1 + 0.04 * tile(noise.FINE, rest[:, :1] / 6, y / 6) * smoothstep(1, 3, per_cm * 0.1))
-    return base.expand_as(normal).clamp(0, 1), (shape + straps).clamp(0, 1) * (y < bottom + 6), normal
+    return base.expand_as(rest).clamp(0, 1), (shape + straps).clamp(0, 1) * (y < bottom + 6), 0.035 * pleats + 0.015 * folds
 
 
-def full_beard(layer, p, per_cm):
-    """Strand noise, alpha and colour of a beard that stands off the skin."""
-    rest = layer.attributes[:, :3]
+def full_beard(rest, p, per_cm):
+    """How open, alpha and colour of a beard that stands off the skin."""
     area = shells.beard_area(rest.permute(0, 2, 3, 1), p)[:, None]
     u, v = torch.atan2(rest[:, :1], 2 - rest[:, 2:]) * 9, rest[:, 1:2]
     tiles = spread(p["hair_tile"][:, :1])

@@ -7,6 +7,7 @@ import backdrop
 import camera
 import describe
 import person
+import picture
 import truth
 from light import luminance, spread
 
@@ -29,11 +30,11 @@ class Renderer:
         o = self.over
         view = person.View(p["position"], p["pose"], focal * o, centre * o, size * o, size * o)
         who = person.People(self.stock, p, view)
-        picture = person.Picture(who, lights)
-        known = truth.of(who, picture, self.points)
+        seen = picture.Picture(who, lights)
+        known = truth.of(who, seen, self.points)
         known["points"], known["region"] = known["points"] / o, known["region"] / o
         known["visible"][p["pose"][:, 1].abs() > 100] = False
-        return picture, known
+        return seen, known
 
     def _averaged(self, image):
         return F.avg_pool2d(image, self.over) if self.over > 1 else image
@@ -42,11 +43,11 @@ class Renderer:
         """Bytes [B,3,size,size] and the truth of one face each."""
         members, wheres = zip(*(describe.crop(seed, i) for i in indices))
         w = describe.stack(wheres, self.device)
-        picture, known = self._people(members, w, w["focal"] * size, w["centre"] * size, size)
-        alpha, colour = self._averaged(picture.alpha), self._averaged(picture.colour)
+        seen, known = self._people(members, w, w["focal"] * size, w["centre"] * size, size)
+        alpha, colour = self._averaged(seen.alpha), self._averaged(seen.colour)
         back = self._background(w, size, size)
         # The face counts for exposure, the background a little.
-        face = self._averaged((torch.isfinite(picture.skin_depth)[:, None]).float())
+        face = self._averaged((torch.isfinite(seen.skin_depth)[:, None]).float())
         target = self._metered(colour, face, colour + back * (1 - alpha))
         image = camera.photograph(colour + back * (1 - alpha), w, target)
         return image, self._finish(known, w, size, size)
@@ -113,8 +114,8 @@ class Renderer:
         if size >= width:
             corner = torch.zeros_like(corner)
         centre = torch.tensor([width / 2, height / 2], device=self.device) - corner
-        picture, known = self._people(members, {k: v[scenes] for k, v in w.items()}, focal[scenes], centre, size)
-        colour, alpha = self._averaged(picture.colour), self._averaged(picture.alpha)
+        seen, known = self._people(members, {k: v[scenes] for k, v in w.items()}, focal[scenes], centre, size)
+        colour, alpha = self._averaged(seen.colour), self._averaged(seen.alpha)
         for name in ("points", "region"):
             known[name] = known[name] + corner[:, None]
         for i, j in enumerate(chosen):

@@ -66,21 +66,23 @@ class Lights:
         scale = SHADOW / (2 * REACH)
         return torch.cat([x[..., :2] * scale + SHADOW / 2, x[..., 2:] + 100], -1)
 
+    def at(self, p, image):
+        """The same lights for single pixels of the images whose numbers are given; p holds their parameters."""
+        out = Lights(p)
+        out.frame, out.middle, out.shadows, out.image = self.frame[image], self.middle[image], self.shadows, image
+        return out
+
     def shadow(self, position, normal):
-        """1 in the lamp's light, 0 in shadow."""
-        b, _, h, w = position.shape
-        if self.shadows is None:
-            return torch.ones_like(position[:, :1])
-        points = (position + normal * 0.25).flatten(2).transpose(1, 2)
-        place = self._to_map(points)
+        """1 in the lamp's light, 0 in shadow; for pixels [M,3,1,1]."""
+        place = self._to_map((position + normal * 0.25)[:, None, :, 0, 0])[:, 0]
+        base = self.image * SHADOW**2
+        soft = self.p["lamp_soft"]
         lit = 0
-        soft = self.p["lamp_soft"][:, None, None]
         for dx, dy in TAPS:
-            at = place[..., :2] + soft * torch.tensor([dx, dy], device=points.device)
-            x, y = (at[..., i].clamp(0, SHADOW - 1).long() for i in (0, 1))
-            depth = self.shadows.flatten(1).gather(1, y * SHADOW + x)
-            lit = lit + ((place[..., 2] - depth) / 0.35).clamp(0, 1).mul(-1).add(1)
-        return (lit / len(TAPS)).reshape(b, 1, h, w)
+            x, y = ((place[:, i] + soft * d).clamp(0, SHADOW - 1).long() for i, d in ((0, dx), (1, dy)))
+            depth = self.shadows.flatten()[base + y * SHADOW + x]
+            lit = lit + 1 - ((place[:, 2] - depth) / 0.35).clamp(0, 1)
+        return (lit / len(TAPS))[:, None, None, None]
 
     def diffuse(self, normal, openness, shadow, wrap):
         """Light on a surface; wrap, for red, green and blue, is how far it creeps around corners below the skin."""

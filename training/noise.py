@@ -54,18 +54,10 @@ def bank(device):
 
 
 def sample(kind, u, v):
-    """A tile at u, v [B,H,W]; one tile is one unit wide and repeats."""
+    """A tile at u, v of any shape; one tile is one unit wide and repeats."""
+    u, v = torch.broadcast_tensors(u, v)
     tile = bank(u.device)[kind]
-    grid = torch.stack([torch.frac(u) % 1, torch.frac(v) % 1], -1) * SIZE + 1
+    grid = torch.stack([torch.frac(u) % 1, torch.frac(v) % 1], -1).reshape(1, 1, -1, 2) * SIZE + 1
     grid = grid * (2 / (SIZE + 2)) - 1
-    return F.grid_sample(tile.expand(len(u), 1, -1, -1), grid, align_corners=False)[:, 0]
+    return F.grid_sample(tile[None], grid, align_corners=False).reshape(u.shape)
 
-
-def blur(image, sigma):
-    """Gaussian of the same width for the whole batch [B,C,H,W]; mirrored at the border."""
-    radius = max(1, min(int(3 * sigma + 0.5), min(image.shape[-2:]) - 1))
-    x = torch.arange(-radius, radius + 1, device=image.device, dtype=image.dtype)
-    kernel = torch.exp(-0.5 * (x / max(sigma, 1e-3)) ** 2)
-    kernel = (kernel / kernel.sum())[None, None, None].expand(image.shape[1], 1, 1, -1)
-    image = F.conv2d(F.pad(image, (radius, radius, 0, 0), mode="reflect"), kernel, groups=image.shape[1])
-    return F.conv2d(F.pad(image, (0, 0, radius, radius), mode="reflect"), kernel.transpose(2, 3), groups=image.shape[1])

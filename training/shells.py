@@ -30,6 +30,7 @@ class Shell:
 
     def __init__(self, head, centre, turn, rise, vertices, rank, wrap):
         self.turn, self.rise = np.meshgrid(turn, rise)
+        self.grid = np.stack([self.turn, self.rise], -1).reshape(-1, 2)
         self.rows, self.columns, self.wrap = len(rise), len(turn), wrap
         self.centre = torch.tensor(centre, device=head.device, dtype=torch.float32)
         rays = directions(self.turn, self.rise).reshape(-1, 3)

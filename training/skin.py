@@ -8,7 +8,7 @@ import fields
 import noise
 import people
 import shells
-from light import smoothstep, spread
+from light import smoothstep, spread, towards
 
 DERMIS = (0.72, 0.585, 0.46)
 MELANIN = (1.85, 2.5, 2.9)
@@ -26,7 +26,7 @@ class Surface:
         self.rest, self.p = rest, p
         self.x, self.y, self.z = (rest[:, i : i + 1] for i in range(3))
         self.field = lambda i: field[:, i : i + 1]
-        self.per_cm = spread(per_cm)
+        self.per_cm = per_cm
         self.side = self.x.abs()
         around = torch.atan2(self.x, 6.5 - self.z) * 10
         self.u, self.v = around, self.y
@@ -42,7 +42,7 @@ class Surface:
         c, s = math.cos(turn), math.sin(turn)
         u = (self.u * c - self.v * s) / scale + self.get(key, 0)
         v = (self.u * s + self.v * c) / scale + self.get(key, 1)
-        return noise.sample(kind, u[:, 0], v[:, 0])[:, None] * self.visible(wavelength)
+        return noise.sample(kind, u, v) * self.visible(wavelength)
 
     def spot(self, x, y, wide, high):
         """A soft spot and its twin on the other side."""
@@ -71,9 +71,22 @@ def dots(s):
     return 0.25 * freckle * s.get("freckles") + 0.6 * mole * s.get("moles")
 
 
+def tone(melanin, blood):
+    """Light that comes back through pigments of these amounts, by Beer and Lambert's law."""
+    return colour(melanin, DERMIS) * torch.exp(-melanin * colour(melanin, MELANIN) - blood * colour(melanin, BLOOD))
+
+
+def scattered(lights, normal, smooth, base, openness, shadow):
+    """Light on skin: red travels farther below it and so shows less relief; folds bounce it in the skin's own colour."""
+    wrap = colour(base, (0.32, 0.16, 0.11))
+    soft = towards(normal + 0.9 * smooth)
+    each = [lights.diffuse(soft if i == 0 else normal, openness, shadow, wrap[:, i : i + 1])[:, i : i + 1] for i in range(3)]
+    return torch.cat(each, 1) * torch.lerp(base.clamp(0, 1) ** 0.35, torch.ones_like(base), openness.clamp(0, 1))
+
+
 def skin_colour(s):
     melanin, blood = pigments(s)
-    out = colour(s.rest, DERMIS) * torch.exp(-melanin.clamp(0.02, 1.3) * colour(s.rest, MELANIN) - blood.clamp(0, 2.5) * colour(s.rest, BLOOD))
+    out = tone(melanin.clamp(0.02, 1.3), blood.clamp(0, 2.5))
     yellow = s.get("yellow") * 0.08
     return out * torch.cat([1 + 0 * yellow, 1 + 0.3 * yellow, 1 - yellow], 1)
 
@@ -101,7 +114,7 @@ def brow(s):
     lean = 1.05 * (1 - t.clamp(0, 1))
     du, dv = s.side, s.y - middle
     along, across = du * torch.cos(lean) - dv * torch.sin(lean), du * torch.sin(lean) + dv * torch.cos(lean)
-    hairs = noise.sample(noise.STRAND, (across / 1.9 + s.get("tile", 0))[:, 0], (along / 6 + s.get("tile", 1))[:, 0])[:, None] * s.visible(0.1)
+    hairs = noise.sample(noise.STRAND, across / 1.9 + s.get("tile", 0), along / 6 + s.get("tile", 1)) * s.visible(0.1)
     ends = smoothstep(1.16, 0.95, t) * smoothstep(-0.16, 0.14, t + s.get("brow_join") * 0.35)
     inside = smoothstep(1.25, 0.35, dv.abs() / half.clamp_min(0.02) - 0.18 * hairs) * ends * (s.z < -0.5)
     return (inside * density * (0.95 + 0.35 * hairs)).clamp(0, 0.96)
@@ -128,8 +141,7 @@ def inside_hairline(s):
     turn = torch.rad2deg(torch.atan2(x, -z))
     rise = torch.rad2deg(torch.atan2(-y, (x * x + z * z).sqrt()))
     b = len(x)
-    p = {k: v for k, v in s.p.items()}
-    return rise - shells.hairline(turn.reshape(b, -1), p).reshape(rise.shape)
+    return rise - shells.hairline(turn.reshape(b, -1), s.p).reshape(rise.shape)
 
 
 def paint(s):
@@ -150,7 +162,7 @@ def paint(s):
     return base, lips, torch.maximum(torch.maximum(brows, beard), roots)
 
 
-def relief(s, brows_up, smile):
+def relief(s, brows_up, smile, hair):
     """Height of the skin above the mesh, cm."""
     age = s.get("wrinkles")
     fine = 0.0035 * s.get("pores") * s.noise(noise.FINE, 3.2, 0.09) + 0.004 * s.noise(noise.CLOUD, 5, 0.25) * (0.5 + age)
@@ -164,7 +176,8 @@ def relief(s, brows_up, smile):
     lid = -torch.exp(-(((s.field(fields.LIDS) - 0.55) / 0.10) ** 2)) * smoothstep(-3.3, -3.8, s.y) * 0.6
     deep = 0.02 * forehead * (0.55 * age + 1.3 * spread(brows_up)) + 0.014 * feet * (age + spread(smile)) + 0.05 * frown * age
     grooves = 0.005 * lip_mask(s) * s.noise(noise.STRAND, 1.6, 0.08)
-    return fine + deep * s.visible(0.2) + 0.05 * under + 0.07 * fold + 0.03 * lid + grooves
+    strands = 0.02 * hair * s.noise(noise.STRAND, 2, 0.1)
+    return strands + fine + deep * s.visible(0.2) + 0.05 * under + 0.07 * fold + 0.03 * lid + grooves
 
 
 def gloss_of(s, lips, hair):
