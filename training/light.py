@@ -120,16 +120,11 @@ class Lights:
 TAPS = [(0, 0), (-1, 0.4), (0.9, -0.5), (0.3, 1), (-0.4, -0.9), (1.6, 1.2), (-1.7, 1.1), (1.3, -1.6), (-1.2, -1.5)]
 
 
-def bumped(normal, position, height, strength):
-    """Normals of a surface that height [B,1,H,W], in cm, is added to; differences are taken between pixels."""
-    def step(x, dim):
-        return torch.roll(x, -1, dim) - x
-
-    sx, sy = step(position, 3), step(position, 2)
+def bumped(normal, right, below, rise_right, rise_below):
+    """Normals of a surface with a relief: steps in place [.,3,.,.] and in height, cm, to the next pixel to the right and below."""
     # Across an outline there is no surface to take differences on.
-    whole = torch.maximum(dot(sx, sx), dot(sy, sy)) < 0.5
-    a, b = torch.cross(sy, normal, dim=1), torch.cross(normal, sx, dim=1)
-    det = dot(sx, a)
-    gradient = torch.sign(det) * (step(height, 3) * a + step(height, 2) * b)
-    moved = towards(det.abs() * normal - strength * gradient)
+    whole = torch.maximum(dot(right, right), dot(below, below)) < 0.5
+    a, b = torch.cross(below, normal, dim=1), torch.cross(normal, right, dim=1)
+    det = dot(right, a)
+    moved = towards(det.abs() * normal - torch.sign(det) * (rise_right * a + rise_below * b))
     return torch.where(whole & (det.abs() > 1e-9), moved, normal)

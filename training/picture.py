@@ -44,8 +44,10 @@ class Pixels:
     def __len__(self):
         return len(self.image)
 
-    def take(self, image):
-        return image[self.image, :, self.y, self.x][..., None, None]
+    def take(self, image, down=0, right=0):
+        """Values [M,C,1,1] of an image, or of the pixels so far below and to the right; the border repeats."""
+        h, w = image.shape[2:]
+        return image[self.image, :, (self.y + down).clamp(max=h - 1), (self.x + right).clamp(max=w - 1)][..., None, None]
 
     def put(self, image, values):
         image[self.image, :, self.y, self.x] = values.expand(-1, image.shape[1], 1, 1)[..., 0, 0]
@@ -54,7 +56,8 @@ class Pixels:
         """Bends the normals as a relief does whose height at each pixel is known."""
         full = torch.zeros_like(self.layer.position[:, :1])
         self.put(full, height)
-        self.normal = self.take(bumped(self.layer.normal, self.layer.position, full, 1.0))
+        steps = [self.take(image, *by) - here for image, here in ((self.layer.position, self.position), (full, height)) for by in ((0, 1), (1, 0))]
+        self.normal = bumped(self.normal, *steps)
 
     def shadow(self):
         return self.lights.shadow(self.position, self.normal)
