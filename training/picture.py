@@ -201,15 +201,14 @@ class Picture:
         return px.matte(worn, torch.full_like(shadow, 0.85), shadow)
 
     def _over(self, px, colour, alpha, hides=True):
-        """Lays a layer over what is there, where it is nearer."""
+        """Lays a layer over what is there, where it is nearer; hides is a flag for each pixel or for all."""
         depth, there, cover = px.take(px.layer.depth[:, None]), px.take(self.depth[:, None]), px.take(self.cover_depth[:, None])
         alpha = alpha.clamp(0, 1) * (depth < there + 0.02)
         px.put(self.colour, px.take(self.colour) * (1 - alpha) + colour * alpha)
         px.put(self.alpha, px.take(self.alpha) * (1 - alpha) + alpha)
         solid = alpha > 0.5
         px.put(self.depth[:, None], torch.where(solid, depth, there))
-        if hides:
-            px.put(self.cover_depth[:, None], torch.where(solid, torch.minimum(depth, cover), cover))
+        px.put(self.cover_depth[:, None], torch.where(solid & hides, torch.minimum(depth, cover), cover))
 
     def _layer(self, part, triangles, attributes=None, hidden=None):
         points = self.parts[part]
@@ -272,7 +271,8 @@ class Picture:
         tint, reflection = spread(px.p["tint"]), spread(px.p["reflection"])
         glass = spread(px.p["lens_colour"]) * 0.2 + mirror * reflection * 0.8
         strength = (tint + 0.35 * mirror.mean(1, keepdim=True) * reflection).clamp(0, 0.97)
-        self._over(px, glass / strength.clamp_min(0.05) * strength, strength)
+        # Eyes are still made out behind a reflection and behind a tint that is not dark.
+        self._over(px, glass / strength.clamp_min(0.05) * strength, strength, tint > 0.7)
 
     def _frames(self):
         px = self._layer("frame", self.stock.frame)
