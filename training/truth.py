@@ -7,8 +7,8 @@ import torch
 
 import geometry
 
-# How far behind the drawn surface a point may lie and still be on it, cm.
-SURFACE, IRIS_SURFACE = 0.18, 0.07
+# How far behind the drawn surface a point may lie and still be on it, cm; the rims of closed lids tuck under.
+SURFACE, IRIS_SURFACE = 0.35, 0.07
 
 
 def definition():
