@@ -23,9 +23,6 @@ INDEX = {name: i for i, name in enumerate(NAMES)}
 # pupils are drawn, not moved.
 WITHOUT_COUNTERPART = ("PupilDilate_L", "PupilDilate_R", "cheekRaiser_L", "cheekRaiser_R")
 
-# Eyeballs turn by themselves; these shapes move lids alone.
-GAZE = ("eyeLookDown", "eyeLookIn", "eyeLookOut", "eyeLookUp")
-
 
 def project_name(kit):
     """ICT's name in our list, or None."""

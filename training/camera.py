@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from light import luminance, smoothstep, spread
+from light import luminance, spread
 
 KERNEL = 15
 

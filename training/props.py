@@ -8,7 +8,6 @@ import people
 from shells import grid_triangles
 
 BLOB = (13, 22)
-BLOBS = 14
 ABSENT = 1e6
 
 

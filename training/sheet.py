@@ -3,7 +3,7 @@
 import torch
 from PIL import Image, ImageDraw
 
-
+import geometry
 
 SEEN, HIDDEN = (60, 255, 90), (255, 70, 60)
 
@@ -28,8 +28,6 @@ def arrow(draw, known, rotation, length, zoom):
 
 def overlay(image, faces, dense=True, zoom=1):
     """Draws boxes, points and poses of faces, dictionaries without a batch dimension."""
-    import geometry
-
     out = picture(image, zoom)
     draw = ImageDraw.Draw(out)
     for known in faces:
@@ -57,6 +55,3 @@ def tiled(pictures, columns):
 
 def one(known, i):
     return {k: v[i] for k, v in known.items()}
-
-
-
