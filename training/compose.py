@@ -13,7 +13,7 @@ from light import luminance, spread
 
 # Windows in which the people of a scene are drawn: up to this size of a face, this many pixels on a side.
 WINDOWS = [(26, 160), (52, 320), (1e9, 640)]
-TOGETHER = {"cpu": 4, "cuda": 64}
+TOGETHER = {"cpu": 4, "cuda": 32}
 
 
 class Renderer:

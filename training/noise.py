@@ -56,6 +56,8 @@ def bank(device):
 def sample(kind, u, v):
     """A tile at u, v of any shape; one tile is one unit wide and repeats."""
     u, v = torch.broadcast_tensors(u, v)
+    if u.numel() == 0:
+        return torch.zeros_like(u)
     tile = bank(u.device)[kind]
     grid = torch.stack([torch.frac(u) % 1, torch.frac(v) % 1], -1).reshape(1, 1, -1, 2) * SIZE + 1
     grid = grid * (2 / (SIZE + 2)) - 1

@@ -101,13 +101,19 @@ class Faces(unittest.TestCase):
         self.assertGreater(int(self.posed((0, 0, 0))["visible"][0, -count:].sum()), 7)
         self.assertEqual(int(self.posed((0, 0, 0), eyeBlinkLeft=1, eyeBlinkRight=1)["visible"][0, -count:].sum()), 0)
 
-    def posed(self, pose, **coefficients):
+    def test_from_behind_and_out_of_sight(self):
+        everything = dict(hat=1, glasses=1, front=1, mask=1)
+        for pose, place in (((0, 180, 0), (0, 0, 60)), ((0, 0, 0), (900, 0, 60)), ((0, 0, 0), (0, 0, -60))):
+            known = self.posed(pose, place, **everything)
+            self.assertFalse(known["visible"].any())
+
+    def posed(self, pose, place=(0, 0, 60), hat=0, glasses=0, front=0, mask=0, **coefficients):
         who, where = describe.crop(2, 0)
         values = np.zeros(52, np.float32)
         for name, v in coefficients.items():
             values[arkit.INDEX[name]] = v
-        who.update(pose=np.float32(pose), position=np.float32([0, 0, 60]), identity=0 * who["identity"], coefficients=values,
-                   gaze=np.zeros((2, 2), np.float32), glasses=np.float32(0), hat=np.float32(0), front=np.float32(0), mask=np.float32(0),
+        who.update(pose=np.float32(pose), position=np.float32(place), identity=0 * who["identity"], coefficients=values,
+                   gaze=np.zeros((2, 2), np.float32), glasses=np.float32(glasses), hat=np.float32(hat), front=np.float32(front), mask=np.float32(mask),
                    style=np.float32(0), beard_length=np.float32(0))
         w = describe.stack([where], "cpu")
         with torch.no_grad():
