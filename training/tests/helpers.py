@@ -12,11 +12,14 @@ import torch
 import model
 
 PACK = model.default_pack()
+MISSING = "no ict_facekit/ict_facekit.npz in FACETRACK_ASSETS or shared/assets"
+if not PACK:
+    print(f"SKIPPED: tests on the head: {MISSING}", file=sys.stderr)
 
 
 def needs_pack(test):
     """Skips aloud without ict_facekit.npz; each such test has a twin on small meshes."""
-    return unittest.skipUnless(PACK, "no ict_facekit/ict_facekit.npz in FACETRACK_ASSETS or shared/assets")(test)
+    return unittest.skipUnless(PACK, MISSING)(test)
 
 
 def slow_raster(points, triangles, height, width, perspective=True):
