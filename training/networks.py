@@ -1,112 +1,199 @@
-"""Drafts of the detector and the face network, of the operators that infer/onnx reads: convolutions (plain, 1×1, depthwise), ReLU, PReLU,
-addition, nearest ×2, sigmoid, reshape, transpose."""
+"""The project's own networks: a detector with five key points and a face network. Every layer is one that all backends run fast:
+3×3 depthwise, 1×1, residual and PReLU, which infer/xnnpack and infer/cuda compute in one pass."""
 
 import torch
 from torch import nn
-import torch.nn.functional as F
 
-POINTS = 293
 STRIDES = (8, 16, 32)
+POINTS = 297
+COEFFICIENTS = 52
 
 
-class ConvNorm(nn.Sequential):
-    """Convolution and normalisation, which export folds into it."""
+class ConvNorm(nn.Module):
+    """Convolution, normalisation and, unless it is the last of something that is added to, PReLU."""
 
-    def __init__(self, c_in, c_out, kernel=3, stride=1, groups=1, active=nn.ReLU):
-        layers = [nn.Conv2d(c_in, c_out, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(c_out)]
-        super().__init__(*layers, *([active()] if active else []))
+    def __init__(self, inputs, outputs, kernel=3, stride=1, groups=1, padding=None, active=True):
+        super().__init__()
+        padding = kernel // 2 if padding is None else padding
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=False)
+        self.norm = nn.BatchNorm2d(outputs)
+        self.act = nn.PReLU(outputs, 0.1) if active else nn.Identity()
+
+    def forward(self, x):
+        return self.act(self.norm(self.conv(x)))
 
 
 class Block(nn.Module):
-    """Depthwise, then 1×1; with a shortcut where the shape stays."""
+    """3×3 depthwise, 1×1, residual where the shape stays, PReLU: one step of XNNPACK's program and one launch on a GPU."""
 
-    def __init__(self, c_in, c_out, stride=1, active=lambda c: nn.ReLU()):
+    def __init__(self, inputs, outputs, stride=1, padding=1):
         super().__init__()
-        self.depth = ConvNorm(c_in, c_in, 3, stride, c_in, None)
-        self.point = ConvNorm(c_in, c_out, 1, active=None)
-        self.active = active(c_out)
-        self.shortcut = stride == 1 and c_in == c_out
+        self.depth = ConvNorm(inputs, inputs, 3, stride, inputs, padding, active=False)
+        self.point = ConvNorm(inputs, outputs, 1, active=False)
+        self.same = inputs == outputs and stride == 1 and padding == 1
+        self.act = nn.PReLU(outputs, 0.1)
 
     def forward(self, x):
         y = self.point(self.depth(x))
-        return self.active(x + y if self.shortcut else y)
+        return self.act(y + x if self.same else y)
 
 
-def stage(c_in, c_out, count, active=lambda c: nn.ReLU()):
-    """Halves the size, then count - 1 blocks at that size."""
-    return nn.Sequential(Block(c_in, c_out, 2, active), *[Block(c_out, c_out, 1, active) for _ in range(count - 1)])
+def stage(inputs, outputs, more, stride=2):
+    return nn.Sequential(Block(inputs, outputs, stride), *(Block(outputs, outputs) for _ in range(more)))
 
 
-class Head(nn.Module):
-    """Scores, box and key points of every cell, in YuNet's units: the box's middle and the points from the cell's corner, in strides."""
-
-    WIDTHS = {"cls": 1, "obj": 1, "bbox": 4, "kps": 10}
+class Cells(nn.Module):
+    """[B,C,H,W] to [B,H·W,C], row by row; nothing moves where images are NHWC."""
 
     def __init__(self, channels):
         super().__init__()
-        self.shared = Block(channels, channels)
-        self.out = nn.ModuleDict({name: nn.Conv2d(channels, width, 1) for name, width in self.WIDTHS.items()})
-        for name in ("cls", "obj"):
-            nn.init.constant_(self.out[name].bias, -4.0)  # faces are rare
+        self.channels = channels
 
     def forward(self, x):
-        x = self.shared(x)
-        # A plain number, so that export writes a constant shape.
-        cells = int(x.shape[2]) * int(x.shape[3])
-        made = {name: conv(x).permute(0, 2, 3, 1).reshape(-1, cells, self.WIDTHS[name]) for name, conv in self.out.items()}
-        return {n: torch.sigmoid(v) if n in ("cls", "obj") else v for n, v in made.items()}
+        return x.permute(0, 2, 3, 1).reshape(x.shape[0], -1, self.channels)
+
+
+class Head(nn.Module):
+    """1×1, then 3×3 depthwise: backends merge such heads of one level into a wide one."""
+
+    def __init__(self, inputs, outputs, sigmoid=False, bias=0.0):
+        super().__init__()
+        self.point = nn.Conv2d(inputs, outputs, 1)
+        self.depth = nn.Conv2d(outputs, outputs, 3, padding=1, groups=outputs)
+        self.cells = Cells(outputs)
+        self.squash = nn.Sigmoid() if sigmoid else nn.Identity()
+        nn.init.constant_(self.depth.bias, bias)
+
+    def forward(self, x):
+        return self.squash(self.cells(self.depth(self.point(x))))
 
 
 class Detector(nn.Module):
-    """BGR 0 to 255 [B,3,N,N], N a multiple of 32, to YuNet's twelve outputs: vision decodes it without a change."""
+    """Anchor-free at strides 8, 16, 32. Outputs are named and decoded like YuNet's: score √(cls·obj); centre and key points
+    relative to the cell's top left corner and logarithms of width and height, in strides. cls is how well the box fits, obj that
+    there is a face. Input BGR, 0 to 255."""
 
-    def __init__(self, widths=(16, 24, 40, 96, 160), neck=40):
+    input_scale = 1 / 255
+    output_scales = {}
+
+    def __init__(self, size=320, wide=1.0):
         super().__init__()
-        a, b, c, d, e = widths
-        self.stem = ConvNorm(3, a, 3, 2)
-        self.stages = nn.ModuleList([stage(a, b, 2), stage(b, c, 3), stage(c, d, 3), stage(d, e, 3)])
-        self.lateral = nn.ModuleList([ConvNorm(w, neck, 1) for w in (c, d, e)])
-        self.merge = nn.ModuleList([Block(neck, neck) for _ in range(2)])
-        self.heads = nn.ModuleList([Head(neck) for _ in STRIDES])
+        c = [max(4, int(n * wide)) for n in (16, 24, 48, 96, 128)]
+        self.size = size
+        self.stem = ConvNorm(3, c[0], 3, 2)
+        self.fine = stage(c[0], c[1], 1)
+        self.s8, self.s16, self.s32 = stage(c[1], c[2], 2), stage(c[2], c[3], 2), stage(c[3], c[4], 3)
+        self.down16, self.down32 = ConvNorm(c[3], c[2], 1), ConvNorm(c[4], c[2], 1)
+        self.up = nn.Upsample(scale_factor=2, mode="nearest")
+        self.out8, self.out16, self.out32 = (Block(c[2], c[2]) for _ in STRIDES)
+        self.cls = nn.ModuleList(Head(c[2], 1, True) for _ in STRIDES)
+        self.obj = nn.ModuleList(Head(c[2], 1, True, bias=-4.0) for _ in STRIDES)
+        self.bbox = nn.ModuleList(Head(c[2], 4) for _ in STRIDES)
+        self.kps = nn.ModuleList(Head(c[2], 10) for _ in STRIDES)
+
+    def names(self):
+        return [f"{kind}_{stride}" for kind in ("cls", "obj", "bbox", "kps") for stride in STRIDES]
 
     def forward(self, x):
-        x, levels = self.stem(x / 255), []
-        for s in self.stages:
-            x = s(x)
-            levels.append(x)
-        fine, middle, coarse = (f(v) for f, v in zip(self.lateral, levels[1:]))
-        middle = self.merge[1](middle + F.interpolate(coarse, scale_factor=2, mode="nearest"))
-        fine = self.merge[0](fine + F.interpolate(middle, scale_factor=2, mode="nearest"))
-        made = {}
-        for head, level, stride in zip(self.heads, (fine, middle, coarse), STRIDES):
-            made |= {f"{name}_{stride}": value for name, value in head(level).items()}
-        return made
+        a = self.s8(self.fine(self.stem(x)))
+        b = self.s16(a)
+        c = self.down32(self.s32(b))
+        b = self.down16(b) + self.up(c)
+        levels = [self.out8(a + self.up(b)), self.out16(b), self.out32(c)]
+        return tuple(head(level) for heads in (self.cls, self.obj, self.bbox, self.kps) for head, level in zip(heads, levels))
 
 
-class FaceNetwork(nn.Module):
-    """RGB 0 to 1 [B,3,192,192] to points, how sure of each, whether there is a face, coefficients, and two columns of the head's rotation."""
+class Tail(nn.Module):
+    """From the last image to one vector without a mean over it, so that where something is stays known."""
 
-    SIZE = 192
-
-    def __init__(self, widths=(16, 32, 64, 128), squeeze=32, hidden=192):
+    def __init__(self, inputs, middle, outputs, side):
         super().__init__()
-        a, b, c, d = widths
+        steps = [Block(inputs, middle, 2), Block(middle, middle)]
+        side = (side + 1) // 2
+        while side > 3:
+            steps.append(Block(middle, middle, 2))
+            side = (side + 1) // 2
+        steps.append(Block(middle, outputs, padding=0) if side == 3 else Block(middle, outputs, 2 if side == 2 else 1))
+        self.steps = nn.Sequential(*steps)
+
+    def forward(self, x):
+        return self.steps(x)
+
+
+class Linear(nn.Module):
+    """A list of numbers from an image of one pixel."""
+
+    def __init__(self, inputs, outputs, start=0.0, gain=0.1, sigmoid=False):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, 1)
+        self.cells = Cells(outputs)
+        self.squash = nn.Sigmoid() if sigmoid else nn.Identity()
+        with torch.no_grad():
+            self.conv.weight.mul_(gain)
+            self.conv.bias.copy_(torch.as_tensor(start).expand(outputs))
+
+    def forward(self, x):
+        return self.squash(self.cells(self.conv(x)))
+
+
+class Face(nn.Module):
+    """Points of points.json (x, y, z; here in parts of the input's side, in the file in its pixels), log of each point's standard
+    deviation in the same unit as x and y here, presence (logit), coefficients (0 to 1), the first two columns of the head's
+    rotation as six numbers. Input RGB, 0 to 1."""
+
+    input_scale = 1.0
+
+    def __init__(self, size=192, wide=1.0):
+        super().__init__()
+        c = [max(4, int(n * wide)) for n in (16, 48, 64, 128, 192, 224, 128)]
+        self.size = size
+        self.output_scales = {"points": float(size)}
         self.trunk = nn.Sequential(
-            nn.Conv2d(3, a, 3, 2, 1, bias=False), nn.BatchNorm2d(a), nn.PReLU(a), Block(a, a, 1, nn.PReLU), stage(a, b, 4, nn.PReLU),
-            stage(b, c, 5, nn.PReLU), stage(c, d, 5, nn.PReLU), stage(d, d, 3, nn.PReLU), ConvNorm(d, squeeze, 1),
-        )
-        self.whole = nn.Sequential(nn.Conv2d(squeeze, hidden, self.SIZE // 32), nn.PReLU(hidden))
-        self.out = nn.ModuleDict({name: nn.Conv2d(hidden, width, 1) for name, width in self.widths().items()})
+            ConvNorm(3, c[0], 3, 2), Block(c[0], c[0]), stage(c[0], c[1], 2), stage(c[1], c[2], 4), stage(c[2], c[3], 4), stage(c[3], c[4], 3))
+        side = size // 32
+        self.where, self.what = Tail(c[4], c[4], c[5], side), Tail(c[4], c[6], c[6], side)
+        self.points = Linear(c[5], 3 * POINTS, torch.tensor([0.5, 0.5, 0.0]).repeat(POINTS))
+        self.spread = Linear(c[5], POINTS, -3.0)
+        self.presence = Linear(c[6], 1)
+        self.coefficients = Linear(c[6], COEFFICIENTS, -2.0, sigmoid=True)
+        self.pose = Linear(c[6], 6, torch.tensor([1.0, 0, 0, 0, 1, 0]))
 
-    @staticmethod
-    def widths():
-        return {"points": 2 * POINTS, "confidence": POINTS, "presence": 1, "coefficients": 52, "pose": 6}
+    def names(self):
+        return ["points", "spread", "presence", "coefficients", "pose"]
 
     def forward(self, x):
-        x = self.whole(self.trunk(x))
-        made = {name: conv(x).reshape(-1, conv.out_channels) for name, conv in self.out.items()}
-        made["points"] = made["points"] * (self.SIZE / 2) + self.SIZE / 2
-        return {n: torch.sigmoid(v) if n in ("confidence", "presence", "coefficients") else v for n, v in made.items()}
+        x = self.trunk(x)
+        where, what = self.where(x), self.what(x)
+        return self.points(where), self.spread(where), self.presence(what), self.coefficients(what), self.pose(what)
 
 
-NETWORKS = {"detector": (Detector, 320), "face": (FaceNetwork, 192)}
+KINDS = {"detector": Detector, "face": Face}
+
+
+def macs(net, size=None):
+    """Multiplications of one image; those of PReLU and sigmoid do not count."""
+    total = 0
+
+    def count(module, _, out):
+        nonlocal total
+        total += out[0].numel() * module.weight[0].numel()
+
+    hooks = [m.register_forward_hook(count) for m in net.modules() if isinstance(m, nn.Conv2d)]
+    device = next(net.parameters()).device
+    with torch.no_grad():
+        net.eval()(torch.zeros(1, 3, size or net.size, size or net.size, device=device))
+    for hook in hooks:
+        hook.remove()
+    return total
+
+
+def parameters(net):
+    """Numbers that the file holds: normalisation is folded into a bias for each channel."""
+    norms = [m for m in net.modules() if isinstance(m, nn.BatchNorm2d)]
+    return sum(p.numel() for p in net.parameters()) - sum(m.num_features for m in norms)
+
+
+if __name__ == "__main__":
+    for kind, make in KINDS.items():
+        net = make()
+        print(f"{kind} {net.size}: {macs(net) / 1e6:.1f} M MAC, {parameters(net) / 1e3:.0f} k parameters, {parameters(net) * 2 / 1e6:.2f} MB as float16")
