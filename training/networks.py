@@ -54,7 +54,7 @@ class Cells(nn.Module):
 
 
 class Head(nn.Module):
-    """1×1, then 3×3 depthwise: backends merge such heads of one level into a wide one."""
+    """1×1, then 3×3 depthwise: backends merge such heads of one level into a wide one. Losses want logits, before the sigmoid."""
 
     def __init__(self, inputs, outputs, sigmoid=False, bias=0.0):
         super().__init__()
@@ -65,7 +65,8 @@ class Head(nn.Module):
         nn.init.constant_(self.depth.bias, bias)
 
     def forward(self, x):
-        return self.squash(self.cells(self.depth(self.point(x))))
+        x = self.cells(self.depth(self.point(x)))
+        return x if self.training else self.squash(x)
 
 
 class Detector(nn.Module):
@@ -133,7 +134,8 @@ class Linear(nn.Module):
             self.conv.bias.copy_(torch.as_tensor(start).expand(outputs))
 
     def forward(self, x):
-        return self.squash(self.cells(self.conv(x)))
+        x = self.cells(self.conv(x))
+        return x if self.training else self.squash(x)
 
 
 class Face(nn.Module):

@@ -1,0 +1,134 @@
+"""What training minimises. Each function returns a dictionary of parts; train.py adds them up."""
+
+import torch
+import torch.nn.functional as F
+
+import networks
+
+# Wing: logarithmic within WIDTH, linear beyond; in parts of the region's side.
+WIDTH, CURVE = 0.02, 0.004
+HIDDEN = 0.3  # what a point counts that is not seen
+NEAREST = 2.5  # strides from a face's middle to cells that may answer for it
+
+
+class Priors:
+    """The cells of all levels [N]: corner and stride."""
+
+    def __init__(self, size, device):
+        corners, strides = [], []
+        for stride in networks.STRIDES:
+            n = size // stride
+            y, x = torch.meshgrid(torch.arange(n, device=device), torch.arange(n, device=device), indexing="ij")
+            corners.append(torch.stack([x, y], -1).reshape(-1, 2) * float(stride))
+            strides.append(torch.full((n * n,), float(stride), device=device))
+        self.corner, self.stride = torch.cat(corners), torch.cat(strides)
+        self.middle = self.corner + self.stride[:, None] / 2
+
+    def decode(self, outputs):
+        """cls, obj [B,N]; boxes x0, y0, x1, y1 and key points in pixels of the input: vision's yuNet.face."""
+        n = len(networks.STRIDES)
+        cls, obj, box, five = (torch.cat([o.float() for o in outputs[k * n : (k + 1) * n]], 1) for k in range(4))
+        s = self.stride[:, None]
+        middle, half = self.corner + box[..., :2] * s, box[..., 2:].clamp(max=6).exp() * s / 2
+        five = five.reshape(five.shape[:2] + (5, 2)) * s[:, None] + self.corner[:, None]
+        return cls[..., 0], obj[..., 0], torch.cat([middle - half, middle + half], -1), five
+
+
+def overlaps(a, b):
+    """IoU and generalised IoU of boxes [...,4]."""
+    cut = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp_min(0).prod(-1)
+    hull = (torch.maximum(a[..., 2:], b[..., 2:]) - torch.minimum(a[..., :2], b[..., :2])).clamp_min(1e-6).prod(-1)
+    both = (a[..., 2:] - a[..., :2]).prod(-1) + (b[..., 2:] - b[..., :2]).prod(-1) - cut
+    iou = cut / both.clamp_min(1e-6)
+    return iou, iou - (hull - both) / hull
+
+
+def inside(points, boxes):
+    """Which points [N,2] lie in which boxes [B,G,4]: [B,G,N]."""
+    p, b = points[None, None], boxes[:, :, None]
+    return ((p > b[..., :2]) & (p < b[..., 2:])).all(-1)
+
+
+@torch.no_grad()
+def assign(priors, cls, obj, boxes, target):
+    """For each cell the face that it answers for [B,N], -1 for none, and whether it counts as none. A face gets as many cells as the
+    best overlaps add up to, those that already answer best."""
+    faces, real = target["box"], target["state"] == 1
+    middle = (faces[..., :2] + faces[..., 2:]) / 2
+    close = ((priors.middle - middle[:, :, None]).abs() < NEAREST * priors.stride[:, None]).all(-1)
+    candidate = inside(priors.middle, faces) & close & real[..., None]
+    iou = overlaps(boxes[:, None], faces[:, :, None])[0] * candidate
+    score = 0.5 * (F.logsigmoid(cls) + F.logsigmoid(obj))
+    cost = torch.where(candidate, -score[:, None] - 3 * iou.clamp_min(1e-4).log(), torch.full_like(iou, 1e6))
+    k = iou.topk(min(10, iou.shape[-1]), -1)[0].sum(-1).clamp_min(1)
+    chosen = (cost.argsort(-1).argsort(-1) < k[..., None].floor()) & candidate
+    best, owner = torch.where(chosen, cost, torch.full_like(cost, 1e7)).min(1)
+    owner = torch.where(best < 1e6, owner, torch.full_like(owner, -1))
+    maybe = (inside(priors.middle, faces) & (target["state"] == -1)[..., None]).any(1)
+    return owner, (owner >= 0) | ~maybe
+
+
+def focal(logits, target, gamma=2.0, alpha=0.4):
+    p = torch.sigmoid(logits)
+    miss = target * (1 - p) + (1 - target) * p
+    weight = (target * alpha + (1 - target) * (1 - alpha)) * miss**gamma
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="none") * weight
+
+
+def detector(outputs, target):
+    """outputs are logits; obj learns where faces are, cls how well each box fits, so that √(cls·obj) is a score."""
+    size = target["image"].shape[-1]
+    priors = Priors(size, target["image"].device)
+    cls, obj, boxes, five = priors.decode(outputs)
+    owner, counts = assign(priors, cls, obj, boxes, target)
+    found = owner >= 0
+    total = found.sum().clamp_min(1)
+    b, n = torch.nonzero(found, as_tuple=True)
+    want, marks = target["box"][b, owner[b, n]], target["five"][b, owner[b, n]]
+    iou, general = overlaps(boxes[b, n], want)
+    sides = (want[:, 2:] - want[:, :2]).prod(-1).clamp_min(1).sqrt()
+    off = (five[b, n] - marks) / sides[:, None, None]
+    fit = F.binary_cross_entropy_with_logits(cls[b, n], iou.detach().clamp(0, 1), reduction="sum")
+    return dict(
+        obj=8 * (focal(obj, found.float()) * counts).sum() / total, cls=fit / total,
+        box=3 * (1 - general).sum() / total, five=4 * F.smooth_l1_loss(off, torch.zeros_like(off), beta=0.05, reduction="sum") / 10 / total,
+    )
+
+
+def wing(error):
+    """Small errors keep their weight, as those of eyelids and lips have to."""
+    error = error.abs()
+    turn = WIDTH - WIDTH * torch.log1p(torch.tensor(WIDTH / CURVE))
+    return torch.where(error < WIDTH, WIDTH * torch.log1p(error / CURVE), error - turn)
+
+
+def rotation(six):
+    """[B,6] to matrices: the first two columns made orthogonal, the third follows."""
+    a = F.normalize(six[:, :3], dim=-1)
+    b = F.normalize(six[:, 3:] - (a * six[:, 3:]).sum(-1, keepdim=True) * a, dim=-1)
+    return torch.stack([a, b, torch.cross(a, b, dim=-1)], -1)
+
+
+def mean(values, weight):
+    """Mean of values [B,...] over those with weight [B,...] or [B]."""
+    weight = weight.float().reshape(weight.shape + (1,) * (values.dim() - weight.dim())).expand_as(values)
+    return (values * weight).sum() / weight.sum().clamp_min(1)
+
+
+def face(outputs, target):
+    points, spread, presence, coefficients, pose = (o.float()[:, 0] for o in outputs)
+    points = points.reshape(len(points), -1, 3)
+    error = points - target["points"]
+    weight = target["located"][:, None] * (target["visible"] + HIDDEN * ~target["visible"])
+    square = (error[..., :2].detach() ** 2).sum(-1).clamp(max=0.25)
+    spread = spread.clamp(-7, 0)
+    # The spread learns from the error and leaves it alone: else doubtful points would be given up.
+    doubt = 0.5 * square * torch.exp(-2 * spread) + 2 * spread
+    seen, want = target["described"], target["coefficients"]
+    turn = rotation(pose) - target["rotation"]
+    return dict(
+        points=20 * mean(wing(error[..., :2]), weight), depth=5 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
+        spread=0.02 * mean(doubt, target["located"]), presence=mean(F.binary_cross_entropy_with_logits(presence[:, 0], target["presence"], reduction="none"), target["asked"]),
+        coefficients=4 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.1, reduction="none") * (1 + 2 * want), seen),
+        pose=mean((turn**2).sum((1, 2)), seen) + 0.1 * mean((pose - target["rotation"][:, :, :2].transpose(1, 2).flatten(1)).abs(), seen),
+    )
