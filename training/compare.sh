@@ -3,4 +3,4 @@
 # compiled for the CPU with TAGS='training xnnpack cuda'. PYTHON names a Python with PyTorch.
 set -eu
 cd "$(dirname "$0")/.."
-exec go test -count=1 -tags "${TAGS:-training xnnpack}" -run TestTrainingExport ${V:+-v} ./infer/goldentest
+exec go test -count=1 -tags "${TAGS:-training xnnpack}" -run TestTraining ${V:+-v} ./infer/goldentest ./vision

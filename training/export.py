@@ -17,6 +17,7 @@ import torch
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+import losses
 import networks
 import onnx_file
 
@@ -153,15 +154,22 @@ def onnx(net, half=True):
 
 
 def sample(net, folder, seed=0):
-    """input.f32 as NHWC in the runtime's range and an .f32 of each output."""
+    """input.f32 as NHWC in the runtime's range, an .f32 of each output, and the faces that a detector's outputs mean."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     image = torch.rand(1, net.size, net.size, 3, generator=torch.Generator().manual_seed(seed)) / net.input_scale
-    image.numpy().astype("<f4").tofile(folder / "input.f32")
+    keep(folder, "input", image)
     with torch.no_grad():
         outputs = net(image.permute(0, 3, 1, 2).contiguous())
     for name, out in zip(net.names(), outputs):
-        out.numpy().astype("<f4").tofile(folder / (name + ".f32"))
+        keep(folder, name, out)
+    if isinstance(net, networks.Detector):
+        _, _, boxes, five = losses.Priors(net.size, "cpu").decode(outputs)
+        keep(folder, "faces", torch.cat([boxes, five.flatten(2)], -1))
+
+
+def keep(folder, name, values):
+    values.numpy().astype("<f4").tofile(folder / (name + ".f32"))
 
 
 def main():
