@@ -124,7 +124,7 @@ class Pool:
 def draw(chunks, count, dice):
     """count pictures out of all chunks; each as likely as any other."""
     sizes = [len(c["image"]) for c in chunks]
-    picks = (dice.uniform((count,)).cpu() * sum(sizes)).long()
+    picks = (torch.rand(count, generator=dice.generator) * sum(sizes)).long()
     parts, start = [], 0
     for chunk, size in zip(chunks, sizes):
         here = (picks[(picks >= start) & (picks < start + size)] - start).to(chunk["image"].device)
