@@ -153,15 +153,18 @@ class Training:
                 ours.copy_(theirs)
 
     @torch.no_grad()
-    def check(self):
-        """The averaged network on chunks of another seed."""
+    def hold_out(self):
+        """Chunks of another seed, rendered before the pool's thread begins: the renderer belongs to one thread at a time."""
         a = self.args
-        return self.measure(self.average, (self.held(c) for c in range(a.held)))
+        self.held = [self.source.chunk(a.seed + HOLDOUT, c, a.chunk) for c in range(a.held)]
+        if self.device.startswith("cuda"):
+            torch.cuda.synchronize()
 
-    def held(self, c):
-        a = self.args
-        chunk = self.source.chunk(a.seed + HOLDOUT, c, a.chunk)
-        return self.source.batch(chunk, self.net.size, targets.Dice(self.device, HOLDOUT, c), varied=False)
+    @torch.no_grad()
+    def check(self):
+        """The averaged network on what is held out."""
+        dice = (targets.Dice(self.device, HOLDOUT, c) for c in range(len(self.held)))
+        return self.measure(self.average, (self.source.batch(chunk, self.net.size, d, varied=False) for chunk, d in zip(self.held, dice)))
 
     def stop(self, *_):
         self.stopped = True
@@ -169,13 +172,12 @@ class Training:
     def run(self):
         """A piece; returns whether the whole training is done."""
         a = self.args
-        pool = sources.Pool(self.chunk, self.device, a.window, a.every, self.step)
         begun, before, sums, count = time.monotonic(), self.used, {}, 0
+        self.hold_out()
+        pool = sources.Pool(self.chunk, self.device, a.window, a.every, self.step)
         try:
             while self.progress() < 1 and self.step < a.until and not self.stopped and self.used - before < 60 * a.minutes:
-                dice = targets.Dice(self.device, a.seed, self.step)
-                target = self.source.batch(sources.draw(pool.at(self.step), a.batch, dice), self.net.size, dice)
-                for name, part in self.learn(target).items():
+                for name, part in self.learn(self.batch(pool)).items():
                     sums[name] = sums.get(name, 0) + part.detach()
                 count += 1
                 self.used = before + time.monotonic() - begun
@@ -183,17 +185,23 @@ class Training:
                     self.report(sums, count)
                     sums, count = {}, 0
                 if self.used - self.checked > 60 * a.check_minutes:
-                    self.checked = self.used
-                    print(self.log(step=self.step, minutes=self.used / 60, **self.check()), flush=True)
-                    self.save()
+                    self.keep()
         finally:
             pool.close()
         if count:
             self.report(sums, count)
-        done = self.progress() >= 1
-        print(self.log(step=self.step, minutes=self.used / 60, done=done, **self.check()), flush=True)
+        self.keep(done=self.progress() >= 1)
+        return self.progress() >= 1
+
+    def batch(self, pool):
+        dice = targets.Dice(self.device, self.args.seed, self.step)
+        return self.source.batch(sources.draw(pool.at(self.step), self.args.batch, dice), self.net.size, dice)
+
+    def keep(self, **values):
+        """Saves, then says how good the network is."""
+        self.checked = self.used
         self.save()
-        return done
+        print(self.log(step=self.step, minutes=self.used / 60, **values, **self.check()), flush=True)
 
     def report(self, sums, count):
         parts = {name: float(v) / count for name, v in sums.items()}

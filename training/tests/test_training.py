@@ -46,10 +46,10 @@ class Pieces(unittest.TestCase):
     def test_losses_fall(self):
         for kind in ("face", "detector"):
             with tempfile.TemporaryDirectory() as folder:
-                trained(folder, kind, "--steps", "150", "--rate", "0.004")
+                trained(folder, kind, "--steps", "100", "--rate", "0.004")
                 losses = [line["loss"] for line in lines(folder) if "loss" in line]
-                self.assertEqual(len(losses), 3)
-                self.assertLess(losses[-1], 0.6 * losses[0], f"{kind}: {losses}")
+                self.assertEqual(len(losses), 2)
+                self.assertLess(losses[-1], 0.7 * losses[0], f"{kind}: {losses}")
 
     def test_minutes_end_a_piece(self):
         with tempfile.TemporaryDirectory() as folder:
