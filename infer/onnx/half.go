@@ -11,8 +11,6 @@ import (
 
 const typeHalf = 10 // of TensorProto: float16
 
-func init() { converters["Cast"] = (*loader).cast }
-
 // cast makes a float32 constant of a float16 one, which is how files keep weights in half of the space.
 func (l *loader) cast(n *node) error {
 	t, ok := l.tensors[n.inputs[0]]

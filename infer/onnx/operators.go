@@ -9,6 +9,7 @@ import (
 // converters maps operator names to what makes nodes of them.
 var converters = map[string]func(*loader, *node) error{
 	"Add":       broadcast(infer.Add),
+	"Cast":      (*loader).cast,
 	"Concat":    (*loader).concat,
 	"Constant":  (*loader).constantNode,
 	"Conv":      (*loader).conv,
