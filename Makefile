@@ -7,8 +7,9 @@ VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X facetrack/internal/version.commit=$(VERSION)
 PROGRAMS := capture detect landmarks tracker lsl-out facetrack
 PACKAGES := ./...
-# The parts where several goroutines or processes share memory; OpenCV is left out, race knows nothing of it.
-RACE    := ./gpuring/... ./ipc/... ./lsl/... ./xdf/... ./internal/... ./track/...
+# The parts where several goroutines or processes share memory, but for those of CUDA, which are raced with its tag; OpenCV is left out, race
+# knows nothing of it.
+RACE    := ./lsl/... ./xdf/... ./internal/... ./track/...
 # The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
 CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu/...
 # Those that spend their time in emulated kernels, of which the race detector knows nothing; the stages' tests race what is around them.
@@ -63,7 +64,7 @@ unit: setup
 	go test -tags cuda $(filter-out ./infer/cuda/..., $(CUDA))
 
 race: setup
-	go test -race $(RACE)
+	go test -race $$(go list $(RACE) | grep -vxF "$$(go list $(CUDA) 2>/dev/null)")
 	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
 
 # Every fuzz target on its committed inputs.

@@ -2,6 +2,7 @@ package lsl
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for each other's packets, not for the CPU
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
