@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -120,20 +121,27 @@ func (s *Synchrony) check() error {
 // Participant names somebody who has no name: the camera and the number there, as cam0:1.
 func Participant(camera string, id int) string { return fmt.Sprintf("%s:%d", camera, id) }
 
+// ParseParticipant takes apart what [Participant] writes; ok is false for anything else, names included.
+func ParseParticipant(s string) (camera string, id int, ok bool) {
+	camera, number, _ := strings.Cut(s, ":")
+	id, err := strconv.Atoi(number)
+	return camera, id, err == nil && id > 0 && id < 1e9 && ValidToken(camera) && s == Participant(camera, id)
+}
+
 // ValidParticipant says whether s is a name, or camera and number as [Participant] writes them.
 func ValidParticipant(s string) bool {
-	name, number, numbered := strings.Cut(s, ":")
-	if !numbered {
-		return ValidToken(s)
-	}
-	id := 0
-	for _, c := range number {
-		if c < '0' || c > '9' || id > 1e8 {
-			return false
+	_, _, numbered := ParseParticipant(s)
+	return numbered || ValidToken(s)
+}
+
+// FindParticipant finds who has a name among the faces of a frame or, where that is empty, a number; nil when they are not in it.
+func FindParticipant(faces []TrackedFace, name string, id int) *TrackedFace {
+	for i := range faces {
+		if f := &faces[i]; name != "" && f.Participant == name || name == "" && f.ID == id {
+			return f
 		}
-		id = id*10 + int(c-'0')
 	}
-	return ValidToken(name) && id > 0 && s == Participant(name, id)
+	return nil
 }
 
 func checkParticipant(what, s string) error {

@@ -3,37 +3,18 @@
 package vision
 
 import (
-	"encoding/binary"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"facetrack/infer"
 	"facetrack/infer/onnx"
 	_ "facetrack/infer/reference"
+	"facetrack/internal/testutil"
 )
 
 // The detector of training/ has YuNet's outputs: what is decoded here is what its training decodes.
 func TestTrainingDetector(t *testing.T) {
-	python := os.Getenv("PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if out, err := exec.Command(python, "-c", "import torch").CombinedOutput(); err != nil {
-		t.Skipf("%s has no PyTorch (Debian: python3-torch; PYTHON names another): %s", python, out)
-	}
-	folder := t.TempDir()
-	file := filepath.Join(folder, "detector.onnx")
-	cmd := exec.Command(python, "../training/export.py", "detector", "--random", "2", "--out", file, "--sample", folder)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, folder := testutil.TrainingExport(t, "detector", 2)
 	g, err := onnx.Load(data)
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +32,10 @@ func TestTrainingDetector(t *testing.T) {
 	for i := range out {
 		out[i].Host = d.out[i]
 	}
-	if err := s.Run(1, []infer.Buffer{{Host: trainingFloats(t, folder, "input")}}, out); err != nil {
+	if err := s.Run(1, []infer.Buffer{{Host: testutil.Floats(t, folder, "input")}}, out); err != nil {
 		t.Fatal(err)
 	}
-	faces, want := d.decoder.decode(d.out, 0), trainingFloats(t, folder, "faces")
+	faces, want := d.decoder.decode(d.out, 0), testutil.Floats(t, folder, "faces")
 	if len(faces)*14 != len(want) {
 		t.Fatalf("%d faces; want %d", len(faces), len(want)/14)
 	}
@@ -69,17 +50,4 @@ func TestTrainingDetector(t *testing.T) {
 			}
 		}
 	}
-}
-
-func trainingFloats(t *testing.T, folder, name string) []float32 {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, name+".f32"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := make([]float32, len(data)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	return out
 }

@@ -136,17 +136,6 @@ func TestSmallRing(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "abc", 3}, {"kitten", "sitting", 3}, {"every", "every", 0}, {"evrey", "every", 2}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestHomeFolder(t *testing.T) {
 	t.Setenv("HOME", "/home/lab")
 	cfg, err := Parse("f.yaml", []byte("data_dir: ~/data\ncameras:\n  - source: ~/clips/a.mkv\n  - source: a~/b\n"))

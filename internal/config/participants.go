@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"facetrack/ipc"
 )
 
 // Participant is a person of a study with a name of their own: who is in a seat, or has a number in a camera.
@@ -107,15 +109,18 @@ func (c Config) CameraNamed(name string) Camera {
 	return d
 }
 
-// CameraOf is the camera of a participant: a name, or camera and number as cam0:1.
-func (c Config) CameraOf(who string) string {
-	for _, p := range c.Participants {
-		if p.Name == who {
-			return p.Camera
-		}
+// PlaceOf is where a participant is looked for. Of one who goes by camera and number, as cam0:1, name is empty.
+func (c Config) PlaceOf(who string) (camera, name string, id int) {
+	if i := c.participantNamed(who); i >= 0 {
+		return c.Participants[i].Camera, who, 0
 	}
-	camera, _, _ := strings.Cut(who, ":")
-	return camera
+	camera, id, _ = ipc.ParseParticipant(who)
+	return camera, "", id
+}
+
+// participantNamed is the place in the list, -1 when nobody has the name.
+func (c Config) participantNamed(name string) int {
+	return slices.IndexFunc(c.Participants, func(p Participant) bool { return p.Name == name })
 }
 
 // AcquiredNS is when a picture that came at an instant was taken.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"facetrack/internal/spelling"
 )
 
 // suggest names the known key nearest to a misspelt one, when there is one near enough.
@@ -13,7 +15,7 @@ func suggest(key string) string {
 		if known == key {
 			return " here (see facetrack.example.yaml for where it belongs)"
 		}
-		if d := editDistance(key, known); d <= bestDistance && (best == "" || d < bestDistance) {
+		if d := spelling.Distance(key, known); d <= bestDistance && (best == "" || d < bestDistance) {
 			best, bestDistance = known, d
 		}
 	}
@@ -39,24 +41,4 @@ func keys(t reflect.Type) []string {
 		out = append(out, keys(f.Type)...)
 	}
 	return out
-}
-
-// editDistance is the Levenshtein distance.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

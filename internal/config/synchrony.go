@@ -2,9 +2,9 @@ package config
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"facetrack/ipc"
 	"facetrack/track/synchrony"
 	"facetrack/vision"
 )
@@ -116,15 +116,8 @@ func (s Synchrony) validateLengths() error {
 
 // isParticipant tells a name of the list, or somebody without name in a camera that names nobody.
 func (c Config) isParticipant(who string) bool {
-	camera, number, numbered := strings.Cut(who, ":")
-	if !numbered {
-		for _, p := range c.Participants {
-			if p.Name == who {
-				return true
-			}
-		}
-		return false
+	if camera, _, numbered := ipc.ParseParticipant(who); numbered {
+		return (len(c.Cameras) == 0 || c.hasCamera(camera)) && len(c.ParticipantsOf(camera)) == 0
 	}
-	id, err := strconv.Atoi(number)
-	return err == nil && id > 0 && strconv.Itoa(id) == number && (len(c.Cameras) == 0 || c.hasCamera(camera)) && len(c.ParticipantsOf(camera)) == 0
+	return c.participantNamed(who) >= 0
 }

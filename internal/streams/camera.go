@@ -3,6 +3,7 @@ package streams
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"facetrack/internal/config"
 	"facetrack/ipc"
@@ -73,12 +74,7 @@ func (c *camera) admit(t *ipc.Tracks) error {
 }
 
 func (c *camera) has(id int) bool {
-	for _, p := range c.people {
-		if p.who.Identity == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.people, func(p *person) bool { return p.who.Identity == id })
 }
 
 func (c *camera) rows(t *ipc.Tracks) error {
@@ -89,7 +85,7 @@ func (c *camera) rows(t *ipc.Tracks) error {
 	}
 	c.lastNS, c.cameNS, c.last = taken, t.CaptureNS, t.Seq
 	for _, p := range c.people {
-		face := p.in(t.Faces)
+		face := ipc.FindParticipant(t.Faces, p.who.Name, p.who.Identity)
 		errs = append(errs, p.row(lsl.Seconds(taken), t.Seq, face), p.attend(t.Seq, taken, face != nil))
 	}
 	errs = append(errs, c.ended(t.Seq))

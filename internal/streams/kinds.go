@@ -13,8 +13,6 @@ import (
 // meshPoints is the number of points of a face.
 const meshPoints = 478
 
-const modelInterocularMM = track.ModelInterocularMM
-
 var nan = float32(math.NaN())
 
 var expression = kind{

@@ -7,6 +7,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/ipc"
 	"facetrack/lsl"
+	"facetrack/track"
 )
 
 // person is a participant with the streams of one.
@@ -78,17 +79,6 @@ func (p *person) label() (label, id string) {
 	return fmt.Sprintf("%s face %d", p.camera.cfg.Name, p.who.Identity), fmt.Sprintf("%s:face:%d", p.camera.cfg.Name, p.who.Identity)
 }
 
-// in finds the participant among the faces of a frame.
-func (p *person) in(faces []ipc.TrackedFace) *ipc.TrackedFace {
-	for i := range faces {
-		f := &faces[i]
-		if p.who.Name != "" && f.Participant == p.who.Name || p.who.Name == "" && f.ID == p.who.Identity {
-			return f
-		}
-	}
-	return nil
-}
-
 // row sends the row of a frame on each stream; a nil face is a frame without the participant.
 func (p *person) row(ts float64, seq uint64, f *ipc.TrackedFace) error {
 	var errs []error
@@ -106,7 +96,7 @@ func (p *person) row(ts float64, seq uint64, f *ipc.TrackedFace) error {
 	return errors.Join(errs...)
 }
 
-// metres scales a position of the tracker's, in cm, by the distance of the pupils; 0 where the field of view is not known.
+// metres scales a position of the tracker's, in cm, by the distance of the pupils; known is false where the field of view is not known.
 func (p *person) metres() (scale float64, known bool) {
-	return p.who.InterocularMM / modelInterocularMM / 100, p.camera.cfg.HFOV > 0
+	return p.who.InterocularMM / track.ModelInterocularMM / 100, p.camera.cfg.HFOV > 0
 }

@@ -38,5 +38,6 @@ func (s *Set) endOf(m *ipc.Synchrony) int64 {
 
 // offline tells whether a participant is in a recording that is read as fast as possible.
 func (s *Set) offline(who string) bool {
-	return s.cfg.CameraNamed(s.cfg.CameraOf(who)).Pace == "max"
+	camera, _, _ := s.cfg.PlaceOf(who)
+	return s.cfg.CameraNamed(camera).Pace == "max"
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"facetrack/internal/spelling"
 )
 
 // Channels returns the places of names in labels, for [Options.Channels]; labels are those of the
@@ -27,27 +29,6 @@ func suggestion(labels []string, name string) string {
 	}
 	name = strings.ToLower(name)
 	return fmt.Sprintf("; did you mean %q?", slices.MinFunc(labels, func(a, b string) int {
-		return distance(strings.ToLower(a), name) - distance(strings.ToLower(b), name)
+		return spelling.Distance(strings.ToLower(a), name) - spelling.Distance(strings.ToLower(b), name)
 	}))
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,8 +3,6 @@ package tracker
 import (
 	"errors"
 	"math"
-	"strconv"
-	"strings"
 	"sync"
 
 	"facetrack/internal/config"
@@ -29,8 +27,7 @@ type side struct {
 }
 
 type pair struct {
-	env  *stage.Env
-	a, b string
+	env *stage.Env
 
 	mu       sync.Mutex // the sides may be in cameras of different workers
 	options  synchrony.Options
@@ -48,16 +45,16 @@ func newPairs(env *stage.Env) (*pairs, error) {
 		return nil, err
 	}
 	for _, who := range env.Config.SynchronyPairs() {
-		p := &pair{env: env, a: who[0], b: who[1]}
-		p.out = ipc.Synchrony{A: p.a, B: p.b}
+		p := &pair{env: env, out: ipc.Synchrony{A: who[0], B: who[1]}}
 		for _, name := range env.Config.Synchrony.Channels {
 			p.out.Series = append(p.out.Series, ipc.SynchronySeries{Channel: name})
 		}
 		p.out.Series = append(p.out.Series, ipc.SynchronySeries{Channel: ipc.SynchronyMean})
 		var cameras [2]config.Camera
 		for i, name := range who {
-			camera, s := all.place(name)
-			s.pair, s.side = p, synchrony.Side(i)
+			s := side{pair: p, side: synchrony.Side(i)}
+			var camera string
+			camera, s.name, s.id = all.cfg.PlaceOf(name)
 			all.byCamera[camera] = append(all.byCamera[camera], s)
 			cameras[i] = all.cfg.CameraNamed(camera)
 		}
@@ -79,6 +76,9 @@ const (
 	patienceRecorded = 30  // more: recordings begin at different instants, and are read at different speeds
 )
 
+// String names the pair in logs.
+func (p *pair) String() string { return p.out.A + " " + p.out.B }
+
 // begin starts the comparison anew.
 func (p *pair) begin() error {
 	both, err := synchrony.New(p.options, p.give)
@@ -86,18 +86,6 @@ func (p *pair) begin() error {
 		p.both = both
 	}
 	return err
-}
-
-// place is where a participant is looked for.
-func (p *pairs) place(name string) (camera string, s side) {
-	for _, who := range p.cfg.Participants {
-		if who.Name == name {
-			return who.Camera, side{name: name}
-		}
-	}
-	camera, number, _ := strings.Cut(name, ":")
-	id, _ := strconv.Atoi(number) // checked by the configuration
-	return camera, side{id: id}
 }
 
 // add takes the faces of a frame. Its time is when the picture was taken.
@@ -114,16 +102,11 @@ func (p *pairs) add(t *ipc.Tracks) {
 
 // values are the blendshapes of a side, nil when it is not in the frame.
 func (s *side) values(faces []ipc.TrackedFace) []float64 {
-	for i := range faces {
-		f := &faces[i]
-		if s.name != "" && f.Participant == s.name || s.name == "" && f.ID == s.id {
-			if len(f.Blendshapes) < len(vision.BlendshapeNames) {
-				return nil
-			}
-			return f.Blendshapes
-		}
+	f := ipc.FindParticipant(faces, s.name, s.id)
+	if f == nil || len(f.Blendshapes) < len(vision.BlendshapeNames) {
+		return nil
 	}
-	return nil
+	return f.Blendshapes
 }
 
 func (p *pair) add(to synchrony.Side, f *ipc.Frame, taken int64, values []float64) {
@@ -137,12 +120,12 @@ func (p *pair) add(to synchrony.Side, f *ipc.Frame, taken int64, values []float6
 	}
 	p.offset = f.CaptureNS - f.TimeNS()
 	if err = errors.Join(err, p.both.Add(to, taken, values)); err != nil {
-		p.env.Log.Warn("frame not compared", "pair", p.a+" "+p.b, "error", err)
+		p.env.Log.Warn("frame not compared", "pair", p.String(), "error", err)
 	}
 	if s := p.both.Stats(); !p.late && s.Late[0]+s.Late[1] >= tooLate {
 		p.late = true
 		p.env.Log.Warn("a camera is so far behind the other that its frames are not compared; are both live, or both recordings of one length?",
-			"pair", p.a+" "+p.b, "late_a", s.Late[0], "late_b", s.Late[1])
+			"pair", p.String(), "late_a", s.Late[0], "late_b", s.Late[1])
 	}
 }
 
@@ -153,8 +136,8 @@ func (p *pair) give(r synchrony.Result) {
 		measured(&p.out.Series[i], &r.Channels[i])
 	}
 	measured(&p.out.Series[len(r.Channels)], &r.Mean)
-	if err := p.env.Out.Publish(ipc.SynchronySubject(p.env.Config.Rig, p.a, p.b), &p.out); err != nil {
-		p.env.Log.Debug("synchrony not published", "pair", p.a+" "+p.b, "error", err)
+	if err := p.env.Out.Publish(ipc.SynchronySubject(p.env.Config.Rig, p.out.A, p.out.B), &p.out); err != nil {
+		p.env.Log.Debug("synchrony not published", "pair", p.String(), "error", err)
 	}
 }
 

@@ -42,14 +42,16 @@ var claims = []func(s *seat, f *ipc.TrackedFace, x, y float64) bool{
 // name writes the participants' names into the faces of a frame of the given size and time. A face has one name at most. Of several who come to
 // an area the one with the largest face is meant, of several areas around a face the first.
 func (s seats) name(faces []ipc.TrackedFace, width, height int, now int64) {
+	w, h := float64(width), float64(height)
 	for i := range s {
-		s[i].expect(faces, float64(width), float64(height), now)
+		s[i].expect(faces, w, h, now)
 	}
 	for _, claim := range claims {
 		for i := range s {
 			if s[i].face == nil {
 				s[i].seat(faces, func(f *ipc.TrackedFace) bool {
-					return claim(&s[i], f, (f.Box[0]+f.Box[2]/2)/float64(width), (f.Box[1]+f.Box[3]/2)/float64(height))
+					x, y := middle(f, w, h)
+					return claim(&s[i], f, x, y)
 				})
 			}
 		}
@@ -74,17 +76,18 @@ func (s *seat) seat(faces []ipc.TrackedFace, theirs func(*ipc.TrackedFace) bool)
 
 // expect begins a frame: who is seen elsewhere, or was not seen for long, has left the seat. Time may begin anew.
 func (s *seat) expect(faces []ipc.TrackedFace, width, height float64, now int64) {
-	away := slices.ContainsFunc(faces, func(f ipc.TrackedFace) bool {
-		return f.ID == s.last && !s.holds((f.Box[0]+f.Box[2]/2)/width, (f.Box[1]+f.Box[3]/2)/height, leaning)
-	})
-	if away || now-s.seen >= keptNS || now < s.seen {
-		s.free = true
-		if away {
-			s.last = 0
-		}
-		return
+	if slices.ContainsFunc(faces, func(f ipc.TrackedFace) bool {
+		x, y := middle(&f, width, height)
+		return f.ID == s.last && !s.holds(x, y, leaning)
+	}) {
+		s.last = 0
 	}
-	s.free = s.last == 0
+	s.free = s.last == 0 || now-s.seen >= keptNS || now < s.seen
+}
+
+// middle is that of a face, in parts of the picture.
+func middle(f *ipc.TrackedFace, width, height float64) (x, y float64) {
+	return (f.Box[0] + f.Box[2]/2) / width, (f.Box[1] + f.Box[3]/2) / height
 }
 
 // rise ends a frame.
