@@ -1,11 +1,14 @@
 """The project's own networks: a detector with five key points and a face network. Every layer is one that all backends run fast:
 3×3 depthwise, 1×1, residual and PReLU, which infer/xnnpack and infer/cuda compute in one pass."""
 
+import json
+import pathlib
+
 import torch
 from torch import nn
 
 STRIDES = (8, 16, 32)
-POINTS = 297
+POINTS = len(json.loads(pathlib.Path(__file__).with_name("points.json").read_text())["points"])
 COEFFICIENTS = 52
 
 

@@ -7,13 +7,14 @@ import torch
 import targets
 
 PLACES = 12  # for faces of a scene
+AHEAD = 2  # chunks made before they are needed
 FACE = ("points", "space", "position", "pose", "coefficients", "visible", "shown", "box", "five")
 
 
 class Crops:
     """Faces for the face network."""
 
-    def __init__(self, renderer, size=256):
+    def __init__(self, renderer, size=320):
         self.renderer, self.size = renderer, size
 
     def chunk(self, seed, c, count):
@@ -21,7 +22,7 @@ class Crops:
         return dict(image=images, **{k: known[k] for k in FACE})
 
     def batch(self, chosen, size, dice, varied=True):
-        return targets.face(chosen["image"], chosen, size, dice)
+        return targets.face(chosen["image"], chosen, size, dice, varied)
 
 
 class Scenes:
@@ -42,43 +43,66 @@ def places(faces, device):
     """Lists of truths to tensors with PLACES for each picture."""
     b = len(faces)
     out = dict(box=torch.zeros(b, PLACES, 4), five=torch.zeros(b, PLACES, 5, 2), shown=torch.zeros(b, PLACES), there=torch.zeros(b, PLACES, dtype=torch.bool))
-    out = {k: v.to(device) for k, v in out.items()}
-    for i, known in enumerate(faces):
-        for g, face in enumerate(known[:PLACES]):
-            for name in ("box", "five", "shown"):
-                out[name][i, g] = face[name][0]
-            out["there"][i, g] = True
-    return out
+    taken = [(i, g) for i, known in enumerate(faces) for g in range(min(len(known), PLACES))]
+    if taken:
+        i, g = torch.tensor(taken).T
+        for name in ("box", "five", "shown"):
+            out[name][i, g] = torch.stack([faces[a][b][name][0] for a, b in taken]).cpu().float()
+        out["there"][i, g] = True
+    return {k: v.to(device) for k, v in out.items()}
+
+
+def span(step, every, window):
+    """The chunks that a step draws from: the first, and the one after the last."""
+    end = step // every + 2
+    return max(0, end - window), end
 
 
 class Pool:
-    """The chunks from which batches are drawn, made by a thread of their own, on a GPU on a stream of their own. Step s draws from the
-    window of chunks that ends with s // every + 1, so what a step sees does not depend on how fast chunks are made."""
+    """The window of chunks that batches are drawn from, kept on the training's device. Step s draws from the chunks that end with
+    s // every + 1, so what a step sees does not depend on how fast chunks are made. make(c) runs in a thread of its own."""
 
     def __init__(self, make, device, window, every, first):
         self.make, self.device, self.window, self.every = make, device, window, every
-        self.chunks, self.error, self.closed = {}, None, False
-        self.step = first
+        self.made, self.error, self.closed = {}, None, False
+        self.kept, self.size, self.low, self.end = {}, 0, 0, 0
+        self.next, self.limit = span(first, every, window)[0], 0
+        self.taken = self.next
         self.changed = threading.Condition()
+        self._until(first)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
-    def range(self, step):
-        end = step // self.every + 2
-        return max(0, end - self.window), end
+    def _until(self, step):
+        self.low, self.end = span(step, self.every, self.window)
+        self.limit = self.end + AHEAD
 
     def at(self, step):
-        """All chunks of a step's window; waits for those that are still being made."""
-        low, end = self.range(step)
+        """Makes draw take from a step's window; waits for chunks that are still being made. Steps only rise."""
         with self.changed:
-            self.step = step
-            for c in [c for c in self.chunks if c < low]:
-                del self.chunks[c]
+            self._until(step)
             self.changed.notify_all()
-            self.changed.wait_for(lambda: self.error or all(c in self.chunks for c in range(low, end)))
-            if self.error:
-                raise self.error
-            return [self.chunks[c] for c in range(low, end)]
+            while self.taken < self.end:
+                self.changed.wait_for(lambda: self.error or self.taken in self.made)
+                if self.error:
+                    raise self.error
+                self._keep(self.taken, self.made.pop(self.taken))
+                self.taken += 1
+        return self
+
+    def _keep(self, c, chunk):
+        if not self.kept:
+            self.size = len(chunk["image"])
+            self.kept = {k: torch.empty((self.window * self.size,) + v.shape[1:], dtype=v.dtype, device=self.device) for k, v in chunk.items()}
+        start = c % self.window * self.size
+        for name, values in chunk.items():
+            self.kept[name][start : start + self.size].copy_(values, non_blocking=True)
+
+    def draw(self, count, dice):
+        """count pictures of the window, each as likely as any other."""
+        pick = (torch.rand(count, generator=dice.generator) * ((self.end - self.low) * self.size)).long()
+        slot = ((self.low + pick // self.size) % self.window * self.size + pick % self.size).to(self.device)
+        return {k: v[slot] for k, v in self.kept.items()}
 
     def close(self):
         with self.changed:
@@ -86,49 +110,28 @@ class Pool:
             self.changed.notify_all()
         self.thread.join()
 
-    def _next(self):
-        low, end = self.range(self.step)
-        missing = [c for c in range(low, end + 2) if c not in self.chunks]  # two ahead
-        return missing[0] if missing else None
-
     def _run(self):
-        stream = torch.cuda.Stream() if self.device.startswith("cuda") else None
         while True:
             with self.changed:
-                self.changed.wait_for(lambda: self.closed or self._next() is not None)
+                self.changed.wait_for(lambda: self.closed or self.next < self.limit)
                 if self.closed:
                     return
-                c = self._next()
+                c = self.next
+                self.next += 1
             try:
-                made = self._made(c, stream)
+                made = self._made(c)
             except Exception as e:  # ends the training, in the thread that waits
                 made, self.error = {}, e
             with self.changed:
-                self.chunks[c] = made
+                self.made[c] = made
                 self.changed.notify_all()
                 if self.error:
                     return
 
-    def _made(self, c, stream):
+    def _made(self, c):
         with torch.no_grad():
-            if stream is None:
-                return self.make(c)
-            with torch.cuda.stream(stream):
-                made = self.make(c)
-            stream.synchronize()
-            for values in made.values():  # whose memory may be reused here only when the training's stream is done with it
-                values.record_stream(torch.cuda.default_stream())
-            return made
-
-
-def draw(chunks, count, dice):
-    """count pictures out of all chunks; each as likely as any other."""
-    sizes = [len(c["image"]) for c in chunks]
-    picks = (torch.rand(count, generator=dice.generator) * sum(sizes)).long()
-    parts, start = [], 0
-    for chunk, size in zip(chunks, sizes):
-        here = (picks[(picks >= start) & (picks < start + size)] - start).to(chunk["image"].device)
-        start += size
-        if len(here):
-            parts.append({k: v[here] for k, v in chunk.items()})
-    return {k: torch.cat([p[k] for p in parts]) for k in parts[0]}
+            made = self.make(c)
+        if self.device.startswith("cuda"):
+            made = {k: v if v.is_cuda else v.pin_memory() for k, v in made.items()}
+            torch.cuda.synchronize()
+        return made

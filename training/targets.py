@@ -1,11 +1,14 @@
 """From rendered pictures and their truth to what networks learn from: regions cut as package vision cuts them, frames in a letterbox."""
 
+import functools
 import math
 
 import torch
 import torch.nn.functional as F
 
+import arkit
 import geometry
+import truth
 
 MARGIN = 1.5  # vision.Margin
 RIGHT_CORNER, LEFT_CORNER = 36, 45  # outer corners of the eyes
@@ -21,7 +24,14 @@ class Dice:
         mixed = 0
         for part in seed:
             mixed = (mixed * 1000003 + int(part) + 1) % (1 << 62)
-        self.device, self.generator = device, torch.Generator().manual_seed(mixed)
+        self.device, self.generator, self.seed = device, torch.Generator().manual_seed(mixed), mixed
+        self.fast = None
+
+    def beside(self):
+        """A generator of the device itself, for noise of many pixels; differs between kinds of devices."""
+        if self.fast is None:
+            self.fast = torch.Generator(self.device).manual_seed(self.seed)
+        return self.fast
 
     def uniform(self, shape, low=0.0, high=1.0):
         return (torch.rand(shape, generator=self.generator) * (high - low) + low).to(self.device)
@@ -108,6 +118,64 @@ def jittered(ideal, detected, dice):
     return out, negative, far & ~negative
 
 
+@functools.lru_cache(maxsize=None)
+def twins(device):
+    """For each point and each coefficient its mirror image's index."""
+    points = [e["mirror"] for e in truth.definition()["points"]]
+
+    def other(name):
+        for a, b in (("Left", "Right"), ("Right", "Left")):
+            if name.endswith(a):
+                return name[: -len(a)] + b
+        return name
+
+    return torch.tensor(points, device=device), torch.tensor([arkit.INDEX[other(n)] for n in arkit.NAMES], device=device)
+
+
+def mirrored(made, chosen):
+    """Faces of a batch as a mirror shows them, where chosen [B]."""
+    points, coefficients = twins(made["image"].device)
+    flipped = made["points"][:, points] * torch.tensor([-1.0, 1, 1], device=points.device) + torch.tensor([1.0, 0, 0], device=points.device)
+    turn = made["rotation"] * torch.tensor([[1.0, -1, -1], [-1, 1, 1], [-1, 1, 1]], device=points.device)
+    changed = dict(image=made["image"].flip(-1), points=flipped, visible=made["visible"][:, points], coefficients=made["coefficients"][:, coefficients], rotation=turn)
+    return {k: torch.where(chosen.reshape((-1,) + (1,) * (v.dim() - 1)), changed[k], v) if k in changed else v for k, v in made.items()}
+
+
+def disturbed(image, dice):
+    """Each picture with light, colours, sharpness and noise of its own: the same one is seen several times."""
+    b, _, h, w = image.shape
+
+    def draw(low, high):
+        return dice.uniform((b, 1, 1, 1), low, high)
+
+    grey = image.mean(1, keepdim=True)
+    colour = draw(0.4, 1.5) * (dice.uniform((b, 1, 1, 1)) > 0.07)
+    out = grey + (image - grey) * colour
+    out = out * (1 + dice.normal((b, 3, 1, 1), 0.06)) * dice.normal((b, 1, 1, 1), 0.22).exp()
+    middle = out.mean((1, 2, 3), keepdim=True)
+    out = (middle + (out - middle) * dice.normal((b, 1, 1, 1), 0.18).exp() + dice.normal((b, 1, 1, 1), 0.04)).clamp(1e-4, 1)
+    out = out ** dice.normal((b, 1, 1, 1), 0.18).exp()
+    soft = F.interpolate(F.avg_pool2d(out, 2, ceil_mode=True), size=(h, w), mode="bilinear", align_corners=False)
+    out = out + (soft - out) * draw(-0.5, 1.2).clamp_min(-0.35)
+    noise = torch.randn(image.shape, generator=dice.beside(), device=image.device)
+    return (out + noise * draw(-0.04, 0.05).clamp_min(0)).clamp(0, 1)
+
+
+def patched(made, dice):
+    """Something flat or noisy in front of a part of some regions; points behind it are not seen."""
+    image = made["image"]
+    b, _, h, w = image.shape
+    size, at = dice.uniform((b, 2), 0.08, 0.38), dice.uniform((b, 2), 0.1, 0.9)
+    on = dice.chance(b, 0.2)
+    x, y = (((torch.arange(n, device=image.device) + 0.5) / n)[None] for n in (w, h))
+    across, down = (((v - at[:, i : i + 1]).abs() < size[:, i : i + 1] / 2) & on[:, None] for i, v in enumerate((x, y)))
+    inside = (down[:, :, None] & across[:, None, :])[:, None]
+    rough = torch.rand(image.shape, generator=dice.beside(), device=image.device) - 0.5
+    fill = (dice.uniform((b, 3, 1, 1)) + rough * dice.uniform((b, 1, 1, 1), -0.5, 1).clamp_min(0)).clamp(0, 1)
+    hidden = ((made["points"][..., :2] - at[:, None]).abs() < size[:, None] / 2).all(-1) & on[:, None]
+    return dict(made, image=torch.where(inside, fill, image), visible=made["visible"] & ~hidden)
+
+
 def focal_length(points, space):
     """Pixels, from where points of space [B,N,3] are seen."""
     ideal = space[..., :2] / space[..., 2:]
@@ -130,17 +198,26 @@ def apparent_rotation(pose, position, turn):
     return geometry.rotation("z", -turn * (180 / math.pi)) @ view(position) @ head
 
 
-def face(images, known, size, dice):
-    """A batch for the face network from crops with one face each."""
+def face(images, known, size, dice, varied=True):
+    """A batch for the face network from crops with one face each; those with nobody are examples of no face. varied ones are also
+    mirrored, recoloured and partly covered."""
     points, space, position = known["points"], known["space"], known["position"]
     region, negative, far = jittered(Regions.of_points(points), Regions.of_faces(known["box"], known["five"]), dice)
     depth = (space[..., 2] - position[:, None, 2]) * (focal_length(points, space) / position[:, 2] / region.size)[:, None]
+    if "nobody" in known:
+        negative = negative | known["nobody"]
+        far = far & ~negative
     seen = known["shown"] >= SHOWN
-    return dict(
+    made = dict(
         image=region.cut(images, size), points=torch.cat([region.unit(points), depth[..., None]], -1), visible=known["visible"],
         coefficients=known["coefficients"], rotation=apparent_rotation(known["pose"], position, region.turn),
         presence=(~negative).float(), asked=negative | (seen & ~far), located=~negative & (known["shown"] > 0.1), described=~negative & seen & ~far,
     )
+    if not varied:
+        return made
+    made = patched(made, dice)
+    made["image"] = disturbed(made["image"], dice)
+    return mirrored(made, dice.chance(len(images), 0.5))
 
 
 def letterboxed(images, size, dice, varied=True):
@@ -185,4 +262,21 @@ def detector(images, known, size, dice, varied=True):
     inside = cut.prod(-1) / sides.prod(-1).clamp_min(1e-6)
     wanted = known["there"] & (sides.prod(-1).clamp_min(0).sqrt() >= SMALLEST) & (inside > 0.5) & (known["shown"] >= SHOWN)
     possible = known["there"] & (inside > 0.02)
-    return dict(image=image, box=box, five=five, state=wanted.long() - (possible & ~wanted).long())
+    state = wanted.long() - (possible & ~wanted).long()
+    if not varied:
+        return dict(image=image, box=box, five=five, state=state)
+    flip = dice.chance(len(images), 0.5)
+    other = torch.stack([size - box[..., 2], box[..., 1], size - box[..., 0], box[..., 3]], -1)
+    marks = five[:, :, [1, 0, 2, 4, 3]] * torch.tensor([-1.0, 1], device=five.device) + torch.tensor([float(size), 0], device=five.device)
+    image = torch.where(flip[:, None, None, None], image.flip(-1), image)
+    outside = bordered(scale, offset, images.shape, size, flip)
+    return dict(image=disturbed(image, dice) * ~outside, box=torch.where(flip[:, None, None], other, box), five=torch.where(flip[:, None, None, None], marks, five), state=state)
+
+
+def bordered(scale, offset, shape, size, flip):
+    """Pixels [B,1,size,size] outside the picture, which stay black."""
+    steps = torch.arange(size, device=scale.device) + 0.5
+    x, y = (((steps[None] - offset[:, i : i + 1]) / scale[:, None]) for i in (0, 1))
+    across, down = (x > 0) & (x < shape[3]), (y > 0) & (y < shape[2])
+    across = torch.where(flip[:, None], across.flip(-1), across)
+    return ~(across[:, None, None, :] & down[:, None, :, None])

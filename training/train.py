@@ -22,6 +22,7 @@ import metrics
 import networks
 import sources
 import targets
+import workers
 
 TASKS = {"detector": (losses.detector, metrics.detector), "face": (losses.face, metrics.face)}
 HOLDOUT = 1 << 20  # what is added to the seed for pictures that no training sees
@@ -40,7 +41,8 @@ def arguments(argv=None):
     p.add_argument("--batch", type=int, default=128)
     p.add_argument("--chunk", type=int, default=64, help="pictures that are rendered together")
     p.add_argument("--every", type=int, default=2, help="steps for each new chunk")
-    p.add_argument("--window", type=int, default=48, help="chunks that batches are drawn from")
+    p.add_argument("--window", type=int, default=96, help="chunks that batches are drawn from")
+    p.add_argument("--renderers", type=int, default=0, help="processes that render; without any a thread of this one does")
     p.add_argument("--size", type=int, help="side of the network's input")
     p.add_argument("--wide", type=float, default=1.0, help="factor for all channels")
     p.add_argument("--over", type=int, default=2, help="as in render.py")
@@ -76,6 +78,10 @@ def in_float(module):
     module.forward = forward
 
 
+def on(chunk, device):
+    return {k: v.to(device) for k, v in chunk.items()}
+
+
 class Training:
     """Everything that a piece goes on with. All chance comes from the seed and the step's number."""
 
@@ -89,7 +95,8 @@ class Training:
         for module in self.net.modules():
             if isinstance(module, (networks.Head, networks.Linear)):
                 in_float(module)
-        self.optimizer = torch.optim.AdamW(grouped(self.net, args.decay), lr=args.rate)
+        self.optimizer = torch.optim.AdamW(grouped(self.net, args.decay), lr=args.rate, **({"fused": True} if self.device.startswith("cuda") else {}))
+        self.follows = [(a, b) for a, b in zip(self.average.state_dict().values(), self.net.state_dict().values())]
         self.step, self.used, self.checked, self.stopped = 0, 0.0, 0.0, False
         self.folder = pathlib.Path(args.out)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -146,25 +153,26 @@ class Training:
     def follow(self):
         """The average follows faster at first, when what it has is not worth keeping."""
         keep = min(self.args.average, self.step / (self.step + 9))
-        for ours, theirs in zip(self.average.state_dict().values(), self.net.state_dict().values()):
-            if ours.dtype.is_floating_point:
-                ours.lerp_(theirs, 1 - keep)
-            else:
-                ours.copy_(theirs)
+        ours, theirs = zip(*((a, b) for a, b in self.follows if a.dtype.is_floating_point))
+        torch._foreach_mul_(ours, keep)
+        torch._foreach_add_(ours, theirs, alpha=1 - keep)
 
     @torch.no_grad()
     def hold_out(self):
         """Chunks of another seed, rendered before the pool's thread begins: the renderer belongs to one thread at a time."""
         a = self.args
-        self.held = [self.source.chunk(a.seed + HOLDOUT, c, a.chunk) for c in range(a.held)]
-        if self.device.startswith("cuda"):
-            torch.cuda.synchronize()
+        self.held = [on(self.source.chunk(a.seed + HOLDOUT, c, a.chunk), "cpu") for c in range(a.held)]
 
     @torch.no_grad()
     def check(self):
         """The averaged network on what is held out."""
         dice = (targets.Dice(self.device, HOLDOUT, c) for c in range(len(self.held)))
-        return self.measure(self.average, (self.source.batch(chunk, self.net.size, d, varied=False) for chunk, d in zip(self.held, dice)))
+        return self.measure(self.average, (self.source.batch(on(chunk, self.device), self.net.size, d, varied=False) for chunk, d in zip(self.held, dice)))
+
+    def helpers(self):
+        """Rendering processes, if there are to be any."""
+        a = self.args
+        return workers.Workers(source_of, a, a.renderers, sources.span(self.step, a.every, a.window)[0]) if a.renderers else None
 
     def stop(self, *_):
         self.stopped = True
@@ -173,8 +181,14 @@ class Training:
         """A piece; returns whether the whole training is done."""
         a = self.args
         begun, before, sums, count = time.monotonic(), self.used, {}, 0
-        self.hold_out()
-        pool = sources.Pool(self.chunk, self.device, a.window, a.every, self.step)
+        helpers = self.helpers()
+        try:
+            self.hold_out()
+            pool = sources.Pool(helpers or self.chunk, self.device, a.window, a.every, self.step)
+        except BaseException:
+            if helpers:
+                helpers.close()
+            raise
         try:
             while self.progress() < 1 and self.step < a.until and not self.stopped and self.used - before < 60 * a.minutes:
                 for name, part in self.learn(self.batch(pool)).items():
@@ -187,6 +201,8 @@ class Training:
                 if self.used - self.checked > 60 * a.check_minutes:
                     self.keep()
         finally:
+            if helpers:
+                helpers.close()
             pool.close()
         if count:
             self.report(sums, count)
@@ -195,7 +211,7 @@ class Training:
 
     def batch(self, pool):
         dice = targets.Dice(self.device, self.args.seed, self.step)
-        return self.source.batch(sources.draw(pool.at(self.step), self.args.batch, dice), self.net.size, dice)
+        return self.source.batch(pool.at(self.step).draw(self.args.batch, dice), self.net.size, dice)
 
     def keep(self, **values):
         """Saves, then says how good the network is."""

@@ -51,3 +51,18 @@ class Crops(sources.Crops):
         known = {k: v.expand(count, 3) for k, v in IDENTITY.items()}
         return dict(image=image, points=points, space=space, visible=torch.ones(count, networks.POINTS, dtype=torch.bool), box=box, five=five(box),
                     shown=torch.ones(count), coefficients=dice.uniform((count, 1), 0, 1).expand(count, 52) * 0.3, **known)
+
+
+class PlainCrops(Crops):
+    """Without variation: for seeing soon whether something is learnt."""
+
+    def batch(self, chosen, size, dice, varied=True):
+        return super().batch(chosen, size, dice, False)
+
+
+def open_crops(_):
+    return Crops()
+
+
+def open_nothing(_):
+    raise ValueError("no such head")

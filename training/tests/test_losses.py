@@ -6,6 +6,7 @@ from tests import drawn, helpers  # noqa: F401
 
 import losses
 import metrics
+import networks
 import targets
 
 
@@ -83,5 +84,5 @@ class Face(unittest.TestCase):
         target = targets.face(chunk["image"], chunk, 32, targets.Dice("cpu", 1))
         self.assertTrue(0 < int((target["presence"] == 0).sum()) < 32)
         target["located"][:], target["described"][:], target["asked"][:] = False, False, False
-        outputs = [torch.zeros(64, 1, n) for n in (3 * 297, 297, 1, 52, 6)]
+        outputs = [torch.zeros(64, 1, n) for n in (3 * networks.POINTS, networks.POINTS, 1, 52, 6)]
         self.assertEqual(float(sum(losses.face(outputs, target).values())), 0)

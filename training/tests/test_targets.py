@@ -7,6 +7,7 @@ import torch
 from tests import drawn, helpers  # noqa: F401
 
 import geometry
+import networks
 import targets
 
 
@@ -22,7 +23,7 @@ class RegionsOfFaces(unittest.TestCase):
         np.testing.assert_allclose(r.unit(right)[0, 0].numpy(), [1, 0.5], atol=1e-6)
 
     def test_of_points_turns_with_the_face(self):
-        points = torch.rand(1, 297, 2, generator=torch.Generator().manual_seed(1)) * 40
+        points = torch.rand(1, networks.POINTS, 2, generator=torch.Generator().manual_seed(1)) * 40
         points[0, 36], points[0, 45] = torch.tensor([5.0, 10]), torch.tensor([35.0, 10])
         c, s = math.cos(0.5), math.sin(0.5)
         turned = points @ torch.tensor([[c, s], [-s, c]])
@@ -85,14 +86,72 @@ class Letterbox(unittest.TestCase):
 
     def test_boxes_go_along(self):
         chunk = drawn.Scenes().chunk(3, 0, 16)
-        made = targets.detector(chunk["image"], chunk, 64, targets.Dice("cpu", 2))
+        made = targets.detector(chunk["image"], chunk, 64, targets.Dice("cpu", 2))  # recoloured too
         for image, box, state in zip(made["image"], made["box"][:, 0], made["state"][:, 0]):
             if state == 1:
                 x0, y0, x1, y1 = (max(0, min(63, int(v))) for v in box)
-                self.assertGreater(float(image[:, y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].mean()), 0.6)
+                self.assertGreater(float(image[:, y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].mean()), 1.05 * float(image.mean()))
         self.assertIn(1, made["state"].tolist()[0] + made["state"].tolist()[1])
 
     def test_dice_are_the_same_again(self):
         a, b, c = (targets.Dice("cpu", 5, i).uniform((4,)).tolist() for i in (1, 1, 2))
         self.assertEqual(a, b)
         self.assertNotEqual(a, c)
+
+
+class Mirrored(unittest.TestCase):
+    def made(self):
+        chunk = drawn.Crops().chunk(4, 0, 8)
+        return targets.face(chunk["image"], chunk, 64, targets.Dice("cpu", 3), varied=False)
+
+    def test_twice_is_the_same(self):
+        made, all_ = self.made(), torch.ones(8, dtype=torch.bool)
+        again = targets.mirrored(targets.mirrored(made, all_), all_)
+        for name, value in made.items():
+            self.assertTrue(torch.allclose(value.float(), again[name].float(), atol=1e-6), name)
+
+    def test_sides_change(self):
+        made = self.made()
+        chosen = torch.arange(8) % 2 == 0
+        got = targets.mirrored(made, chosen)
+        np.testing.assert_allclose(got["points"][0, 36, 0], 1 - made["points"][0, 45, 0], atol=1e-6)
+        np.testing.assert_allclose(got["points"][0, 36, 1], made["points"][0, 45, 1], atol=1e-6)
+        self.assertTrue(torch.equal(got["points"][1], made["points"][1]))
+        smile = [targets.arkit.INDEX["mouthSmile" + s] for s in ("Left", "Right")]
+        self.assertTrue(torch.equal(got["coefficients"][0, smile], made["coefficients"][0, smile[::-1]]))
+
+    def test_yaw_and_roll_change_their_sign(self):
+        turn = geometry.head_rotation(*(torch.tensor([v]) for v in (10.0, 20.0, 5.0)))
+        other = geometry.head_rotation(*(torch.tensor([v]) for v in (10.0, -20.0, -5.0)))
+        made = dict(self.made(), rotation=turn.expand(8, 3, 3))
+        np.testing.assert_allclose(targets.mirrored(made, torch.ones(8, dtype=torch.bool))["rotation"][0].numpy(), other[0].numpy(), atol=1e-5)
+
+
+class Varied(unittest.TestCase):
+    def test_boxes_follow_mirrored_pictures(self):
+        """Squares stay bright inside their boxes and the letterbox stays black."""
+        chunk = drawn.Scenes().chunk(3, 0, 32)
+        made = targets.detector(chunk["image"], chunk, 64, targets.Dice("cpu", 5))
+        for image, box, state in zip(made["image"], made["box"][:, 0], made["state"][:, 0]):
+            if state == 1:
+                x0, y0, x1, y1 = (max(0, min(63, int(v))) for v in box)
+                self.assertGreater(float(image[:, y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].mean()), float(image.mean()))
+
+    def test_patches_hide_what_they_cover(self):
+        chunk = drawn.Crops().chunk(5, 0, 32)
+        made = targets.face(chunk["image"], chunk, 64, targets.Dice("cpu", 3), varied=False)
+        got = targets.patched(made, targets.Dice("cpu", 9))
+        changed = (got["image"] != made["image"]).any(1)
+        near = torch.nn.functional.max_pool2d(changed[:, None].float(), 3, 1, 1)[:, 0] > 0  # a pixel's middle may lie beyond the patch's edge
+        self.assertTrue(0 < int(changed.flatten(1).any(1).sum()) < 32)
+        lost = made["visible"] & ~got["visible"]
+        at = (got["points"][..., :2] * 64).long().clamp(0, 63)
+        for i, n in torch.nonzero(lost).tolist():
+            self.assertTrue(bool(near[i, at[i, n, 1], at[i, n, 0]]))
+        self.assertTrue(bool(lost.any()))
+
+    def test_disturbed_stays_a_picture(self):
+        image = torch.rand(16, 3, 32, 32)
+        got = targets.disturbed(image, targets.Dice("cpu", 2))
+        self.assertTrue(bool(((got >= 0) & (got <= 1)).all()))
+        self.assertFalse(torch.equal(got, image))
