@@ -32,8 +32,9 @@ class Renderer:
         who = person.People(self.stock, p, view)
         seen = picture.Picture(who, lights)
         known = truth.of(who, seen, self.points)
-        known["points"], known["region"] = known["points"] / o, known["region"] / o
-        known["visible"][p["pose"][:, 1].abs() > 100] = False
+        for name in ("points", "region", "focal", "centre"):
+            known[name] = known[name] / o
+        known["visible"] &= ~known["nobody"][:, None]
         return seen, known
 
     def _averaged(self, image):
@@ -58,8 +59,9 @@ class Renderer:
         return camera.spread_points(back, w["back_blur"] * height / 256) * spread(mean)
 
     def _metered(self, colour, face, whole):
-        lit = (luminance(colour) * face).sum((1, 2, 3)) / face.sum((1, 2, 3)).clamp_min(1)
         all_ = luminance(whole).mean((1, 2, 3))
+        lit = (luminance(colour) * face).sum((1, 2, 3)) / face.sum((1, 2, 3)).clamp_min(1)
+        lit = torch.where(face.flatten(1).any(1), lit, all_)
         share = (face.mean((1, 2, 3)) * 4).clamp(0.1, 0.5)
         # Dark skin stays darker than light skin in a picture, though the camera opens for it.
         return torch.exp(share * torch.log(lit.clamp_min(0.01)) + (1 - share) * torch.log(all_.clamp_min(0.01)))
@@ -118,6 +120,7 @@ class Renderer:
         colour, alpha = self._averaged(seen.colour), self._averaged(seen.alpha)
         for name in ("points", "region"):
             known[name] = known[name] + corner[:, None]
+        known["centre"] = known["centre"] + corner
         for i, j in enumerate(chosen):
             drawn[j] = (colour[i], alpha[i], corner[i].long().tolist(), {k: v[i] for k, v in known.items()})
 
@@ -125,7 +128,7 @@ class Renderer:
         out = [[] for _ in range(len(board.image))]
         for j, (s, _) in enumerate(jobs):
             known = {k: v[None] for k, v in drawn[j][3].items()}
-            if abs(float(known["pose"][0, 1])) > 100:
+            if abs(jobs[j][1]["pose"][1]) > truth.AWAY:
                 continue
             owner, inside = truth.look_up(board.owner[s : s + 1], known["points"])
             known["visible"] &= inside & ((owner == j) | (owner < 0))

@@ -7,6 +7,7 @@ import people
 import surroundings
 
 FACE_HEIGHT = 17.5
+NOBODY = 0.1
 
 
 def generator(*seed):
@@ -18,11 +19,11 @@ def around(rng):
 
 
 def crop(seed, index):
-    """One face, roughly in the middle: (person, surroundings); the face takes 45 to 85 % of the height."""
+    """One face, roughly in the middle: (person, surroundings); the face takes 30 to 62 % of the height. One in ten shows no face."""
     rng = generator(seed, 1, index)
     who, where = people.person(rng), around(rng)
     distance = np.exp(rng.uniform(np.log(28), np.log(220)))
-    share = rng.uniform(0.42, 0.8)
+    share = rng.uniform(0.3, 0.62)
     shift = rng.normal(0, 0.045, 2)
     who["pose"] = people.pose(rng)
     # Seen from the crop's middle; a crop of a wide picture has its own axis elsewhere.
@@ -30,7 +31,23 @@ def crop(seed, index):
     where["focal"] = share * distance / FACE_HEIGHT
     middle = (0.5 + shift - where["centre"]) / where["focal"] * distance
     who["position"] = np.array([middle[0], middle[1] + 0.3, distance])
+    where["nobody"] = float(rng.random() < NOBODY)
+    if where["nobody"]:
+        without_face(rng, who)
     return tidy(who), tidy(where)
+
+
+def without_face(rng, who):
+    """Makes of a person somebody seen from behind, clothes or hands without a head, or nothing at all."""
+    kind = rng.random()
+    if kind < 0.3:
+        who["pose"][1] = rng.choice([-1, 1]) * rng.uniform(135, 180)
+        who["front"] = people.NOTHING
+        return
+    who["parts"] = people.CLOTHES if kind < 0.5 else people.HELD if kind < 0.65 else people.NONE
+    if who["parts"] == people.HELD or rng.random() < 0.5:
+        who["front"] = people.HAND if rng.random() < 0.7 else rng.integers(people.CUP, people.BAR + 1)
+        who["front_at"] = np.float32([rng.normal(0, 3), rng.normal(0, 3), -8])
 
 
 def tidy(values):

@@ -1,6 +1,7 @@
 """Tiles of noise, made once from a fixed seed, that textures are put together from."""
 
 import functools
+import threading
 
 import torch
 import torch.nn.functional as F
@@ -38,8 +39,17 @@ def _weave():
     return torch.sin(x * (2 * torch.pi * 64 / SIZE)) * torch.sin(y * (2 * torch.pi * 64 / SIZE))
 
 
-@functools.lru_cache(maxsize=None)
+_lock = threading.Lock()
+
+
 def bank(device):
+    # Two threads that come first together would make it twice.
+    with _lock:
+        return _bank(device)
+
+
+@functools.lru_cache(maxsize=None)
+def _bank(device):
     g = torch.Generator().manual_seed(20)
     tiles = [
         _filtered(g, lambda fy, fx: torch.exp(-((fy**2 + fx**2) / 140**2)) * ((fy**2 + fx**2) / 30**2).clamp(0, 1)),

@@ -16,6 +16,7 @@ IRIS = {
 BALD, SHORT, MEDIUM, LONG, AFRO, TIED, RECEDING = range(7)
 NO_HAT, CAP, BEANIE, HEADSCARF, HOOD = range(5)
 NOTHING, HAND, CUP, PHONE, MICROPHONE, BAR = range(6)
+WHOLE, CLOTHES, HELD, NONE = range(4)
 
 
 def pick(rng, table, weights):
@@ -161,6 +162,7 @@ def person(rng, spread=0.85):
     base.update(brows(rng, woman, base["hair"]))
     for part in (eyes(rng, base["melanin"]), makeup(rng, woman), glasses(rng), covering(rng, woman), front(rng), clothes(rng)):
         base.update(part)
+    base["parts"] = WHOLE
     base["coefficients"], base["gaze"] = expression.sample(rng)
     return {k: np.float32(v) for k, v in base.items()}
 

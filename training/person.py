@@ -101,6 +101,9 @@ class People:
         self.body = torch.where((view.pose[:, 1].abs() > 1e3)[:, None, None], view.rotation, lean)
         self.pivot = torch.tensor([0.0, 12.0, 6.5], device=head.device)
         self.points = self._bend(self.face)
+        # Of some only clothes or hands are drawn; the truth still knows where the head would be.
+        self.headless, self.naked = p["parts"] != people.WHOLE, p["parts"] > people.CLOTHES
+        self.drawn = self.without(self.points, self.headless)
         self.eyes = torch.stack([head.eye(self.shape, s)[0] for s in (0, 1)], 1)
 
     def _bend(self, points):
@@ -108,6 +111,9 @@ class People:
         stiff = self.view.place(points)
         weight = self.stock.neck[None, :, None]
         return stiff + weight * (self.on_body(points) - stiff)
+
+    def without(self, points, gone):
+        return torch.where(gone[:, None, None], torch.full_like(points, props.ABSENT), points)
 
     def on_body(self, points):
         anchor = self.view.place(self.pivot.expand(len(points), 1, 3))
@@ -133,15 +139,15 @@ class People:
             under[key] = torch.where(covered, p[key].clamp(max=most), p[key])
         hair, self.hair_inside = shells.hair_points(s.skull, self.shape, under, waves)
         hat, self.hat_inside = shells.hat_points(s.skull, self.shape, p, waves)
-        bald = (p["style"] == people.BALD) | (p["hat"] >= people.HEADSCARF)
+        bald = (p["style"] == people.BALD) | (p["hat"] >= people.HEADSCARF) | self.headless
         self.hair_hidden = bald[:, None] | (self.hair_inside < -7)
-        self.hat_hidden = (p["hat"] == 0)[:, None] | (self.hat_inside < -4)
+        self.hat_hidden = ((p["hat"] == 0) | self.headless)[:, None] | (self.hat_inside < -4)
         brim, knot = props.brim(p, s.skull, hat, s.device), props.bun(p, self.shape, s.device)
         cover, self.cover_rest = shells.muzzle_points(s.muzzle, self.face, p)
         ears = torch.stack([self.shape[:, s.head.landmark68[i]] for i in (16, 0)], 1)
         ears = ears + torch.tensor([[[0.55, -0.9, 3.0], [-0.55, -0.9, 3.0]]], device=s.device)
         frame, lens = props.glasses(p, self.eyes, ears, s.device)
-        return dict(
-            torso=self.on_body(props.torso(p, s.device)), hair=place(torch.cat([hair, knot], 1)), hat=place(torch.cat([hat, brim], 1)),
-            cover=place(cover), frame=place(frame), lens=place(lens), front=place(props.front(p, s.device)),
-        )
+        worn = dict(hair=torch.cat([hair, knot], 1), hat=torch.cat([hat, brim], 1), cover=cover, frame=frame, lens=lens)
+        worn = {k: self.without(place(v), self.headless) for k, v in worn.items()}
+        held = self.without(place(props.front(p, s.device)), p["parts"] == people.NONE)
+        return dict(worn, torso=self.without(self.on_body(props.torso(p, s.device)), self.naked), front=held)

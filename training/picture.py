@@ -101,7 +101,7 @@ class Picture:
             return torch.where(self._pad(hidden, points)[..., None], torch.full_like(points, props.ABSENT), points)
 
         hair, hat = without(q["hair"], self.who.hair_hidden | (self.who.hair_inside < 2)), without(q["hat"], self.who.hat_hidden)
-        pieces = [self.who.points, q["torso"], hair, hat, q["frame"], q["front"]]
+        pieces = [self.who.drawn, q["torso"], hair, hat, q["frame"], q["front"]]
         triangles, at = [s.opaque], len(s.head.neutral) + q["torso"].shape[1]
         for t, points in ((s.hair, hair), (s.hat, hat), (s.frame, q["frame"]), (s.front, q["front"])):
             triangles.append(t + at)
@@ -119,7 +119,7 @@ class Picture:
     def _opaque(self):
         s, who = self.stock, self.who
         attributes = self._still().expand(len(who.points), -1, -1)
-        layer = Layer(self.view, torch.cat([who.points, self.parts["torso"]], 1), s.opaque, attributes)
+        layer = Layer(self.view, torch.cat([who.drawn, self.parts["torso"]], 1), s.opaque, attributes)
         ids = layer.buffers.ids
         self.kind = torch.where(ids >= 0, s.opaque_material[ids.clamp(min=0).long()], torch.full_like(ids, -1, dtype=torch.int64))[:, None]
         self.colour, self.alpha = torch.zeros_like(layer.position), layer.covered.float()
@@ -219,7 +219,7 @@ class Picture:
     def _lashes(self):
         s = self.stock
         still = torch.cat([s.head.uv, s.head.neutral], -1).expand(len(self.who.points), -1, -1)
-        layer = Layer(self.view, self.who.points, s.lash_triangles, still)
+        layer = Layer(self.view, self.who.drawn, s.lash_triangles, still)
         px = Pixels(layer.covered, self, layer)
         self._over(px, skin.colour(self.colour, (0.012, 0.009, 0.008)), cloth.lash_alpha(px.attributes, px.p, px.per_cm), hides=False)
 

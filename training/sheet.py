@@ -31,6 +31,8 @@ def overlay(image, faces, dense=True, zoom=1):
     out = picture(image, zoom)
     draw = ImageDraw.Draw(out)
     for known in faces:
+        if known["nobody"]:
+            continue
         x, y, w, h = (known["box"] * zoom).tolist()
         draw.rectangle([x, y, x + w, y + h], outline=(255, 220, 0) if known["shown"] > 0.3 else (130, 130, 130))
         small = w / zoom < 60

@@ -9,6 +9,7 @@ import geometry
 
 # How far behind the drawn surface a point may lie and still be on it, cm; the rims of closed lids tuck under.
 SURFACE, IRIS_SURFACE = 0.35, 0.07
+AWAY = 100.0  # degrees of yaw beyond which a head shows no face
 
 
 def definition():
@@ -93,6 +94,7 @@ def of(who, picture, points):
     return dict(
         points=screen, space=space, region=region, visible=seen, open=bare,
         coefficients=who.p["coefficients"], gaze=who.p["gaze"], pose=who.view.pose, position=who.view.position,
+        focal=who.view.focal, centre=who.view.centre, nobody=who.headless | (who.view.pose[:, 1].abs() > AWAY),
     )
 
 

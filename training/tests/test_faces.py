@@ -11,6 +11,7 @@ import describe
 import fields
 import geometry
 import model
+import people
 
 
 class Meshes(unittest.TestCase):
@@ -87,8 +88,55 @@ class Faces(unittest.TestCase):
         n = self.renderer.points.count
         self.assertEqual(tuple(known["points"].shape), (2, n, 2))
         x, y, w, h = known["box"].unbind(1)
-        self.assertTrue(((x + w / 2 - 48).abs() < 25).all() and (h > 25).all())
+        self.assertTrue(((x + w / 2 - 48).abs() < 25).all() and (h > 18).all())
         self.assertTrue((known["visible"].float().mean(1) > 0.05).all())
+
+    def test_focal_length_and_centre_project_what_they_stand_for(self):
+        chosen = [i for i in range(20) if abs(describe.crop(7, i)[1]["distortion"]) == 0][:2]
+        with torch.no_grad():
+            _, known = self.renderer.crops(7, chosen, 96)
+        for k in ({n: v[:1] for n, v in known.items()}, {n: v[1:] for n, v in known.items()}):
+            again = geometry.project(k["space"], k["focal"], k["centre"])[..., :2]
+            self.assertLess(float((again - k["points"]).abs().max()), 0.01)
+
+    def test_focal_length_and_centre_in_scenes(self):
+        def plain(i):
+            members, where = describe.scene(1, i, 128, 96)
+            return len(members) == 2 and where["distortion"] == 0
+        index = next(i for i in range(200) if plain(i))
+        with torch.no_grad():
+            _, faces = self.renderer.scenes(1, [index], 128, 96)
+        for k in faces[0]:
+            again = geometry.project(k["space"], k["focal"], k["centre"])[..., :2]
+            self.assertLess(float((again - k["points"]).abs().max()), 0.01)
+
+    def test_some_crops_show_nobody(self):
+        kinds = {}
+        for i in range(400):
+            who, where = describe.crop(3, i)
+            if where["nobody"]:
+                kinds.setdefault(int(who["parts"]), i)
+        self.assertEqual(set(kinds), {people.WHOLE, people.CLOTHES, people.HELD, people.NONE})
+        chosen = [0, *kinds.values()]
+        with torch.no_grad():
+            _, known = self.renderer.crops(3, chosen, 64)
+        self.assertEqual(known["nobody"].tolist(), [False, True, True, True, True])
+        self.assertTrue(bool(known["visible"][0].any()) and not bool(known["visible"][1:].any()))
+        self.assertEqual(known["shown"][1:].tolist(), [0, 0, 0, 0])
+
+    def test_clothes_without_a_head(self):
+        who, where = describe.crop(2, 0)
+        w = describe.stack([where], "cpu")
+        def skin(parts):
+            who.update(parts=np.float32(parts), pose=np.zeros(3, np.float32), position=np.float32([0, 0, 60]), front=np.float32(0))
+            with torch.no_grad():
+                seen, _ = self.renderer._people([who], w, torch.tensor([150.0]), torch.tensor([[64.0, 64]]), 128)
+            return float(seen.alpha[0, 0, 48:72, 56:72].mean()), float(seen.alpha.mean())
+        whole, clothes, nothing = skin(people.WHOLE), skin(people.CLOTHES), skin(people.NONE)
+        self.assertGreater(whole[0], 0.9)
+        self.assertEqual(clothes[0], 0)
+        self.assertGreater(clothes[1], 0.05)
+        self.assertEqual(nothing, (0, 0))
 
     def test_a_profile_hides_the_far_half(self):
         known = self.posed((0, 80, 0))
@@ -114,7 +162,7 @@ class Faces(unittest.TestCase):
             values[arkit.INDEX[name]] = v
         who.update(pose=np.float32(pose), position=np.float32(place), identity=0 * who["identity"], coefficients=values,
                    gaze=np.zeros((2, 2), np.float32), glasses=np.float32(glasses), hat=np.float32(hat), front=np.float32(front), mask=np.float32(mask),
-                   style=np.float32(0), beard_length=np.float32(0))
+                   style=np.float32(0), beard_length=np.float32(0), parts=np.float32(people.WHOLE))
         w = describe.stack([where], "cpu")
         with torch.no_grad():
             return self.renderer._people([who], w, torch.tensor([300.0]), torch.tensor([[64.0, 64]]), 128)[1]
