@@ -61,36 +61,79 @@ def overlap(a, b):
     return max(w, 0) * max(h, 0) / min(a[2], b[2]) ** 2
 
 
-def places(rng, count, width, height):
-    """Middles and sizes in pixels of faces that do not hide each other much."""
-    out = []
-    largest = rng.uniform(40, 1.0 * height) if count > 1 else rng.uniform(20, 1.15 * height)
+def free(rng, count, width, height):
+    """Middles and sizes in pixels of faces anywhere."""
+    largest = rng.uniform(60, 1.1 * height) if count > 1 else rng.uniform(20, 1.15 * height)
     for _ in range(count * 12):
-        size = float(np.clip(np.exp(rng.uniform(np.log(16), np.log(largest))), 16, largest))
+        size = float(np.clip(np.exp(rng.uniform(np.log(18), np.log(largest))), 18, largest))
         margin = 0.25 * size
-        place = (rng.uniform(margin, width - margin), rng.uniform(margin, height - margin), size)
-        if all(overlap(place, o) < 0.3 for o in out):
-            out.append(place)
-        if len(out) == count:
-            break
+        yield rng.uniform(margin, width - margin), rng.uniform(margin, height - margin), size
+
+
+def rows(rng, nearest, width, height):
+    """As people sit in a classroom or stand side by side: rows one behind the other, heads below or above a camera's eye."""
+    horizon, below = rng.uniform(0.2, 0.6) * height, rng.normal(1.0, 1.6)
+    gap, shrink, empty = rng.uniform(1.3, 3.2), rng.uniform(0.62, 0.88), rng.uniform(0, 0.5)
+    size = nearest
+    for row in range(rng.integers(1, 5)):
+        x = rng.uniform(-1, 1) * size
+        while x < width + 0.5 * size:
+            one = size * rng.uniform(0.88, 1.12)
+            if rng.random() > empty:
+                yield x, horizon + (below + rng.normal(0, 0.25)) * one, one
+            x += size * gap * rng.uniform(0.75, 1.4)
+        size *= shrink
+
+
+def layout(rng, width, height):
+    """Candidates for places of faces, and how many are wanted."""
+    kind = rng.random()
+    if kind < 1 / 16:
+        return [], 0
+    if kind < 0.38:
+        found = list(rows(rng, np.exp(rng.uniform(np.log(40), np.log(120))) * height / 480, width, height))
+        return [found[i] for i in rng.permutation(len(found))], rng.integers(3, 11)
+    if kind < 0.57:
+        found = list(rows(rng, rng.uniform(70, 200) * height / 480, width, height))
+        return found, rng.integers(2, 6)
+    count = 1 + min(int(rng.geometric(0.36)) - 1, 9)
+    return free(rng, count, width, height), count
+
+
+def places(rng, width, height):
+    """Middles and sizes of faces that do not hide each other much and do not lie outside, far ones first."""
+    out = []
+    candidates, count = layout(rng, width, height)
+    for x, y, size in candidates:
+        inside = 0 <= x <= width and 0 <= y <= height and size >= 16
+        if inside and len(out) < count and all(overlap((x, y, size), o) < 0.3 for o in out):
+            out.append((x, y, size))
     return sorted(out, key=lambda o: o[2])
 
 
+def facing(rng, common):
+    """People of a scene look anywhere, or where the others look."""
+    pose = people.pose(rng)
+    if rng.random() < 0.7 and common is not None:
+        pose[:2] = np.clip(common + rng.normal(0, (7, 16)), (-50, -90), (50, 90))
+    if rng.random() < 0.08:
+        pose[1] = rng.choice([-1, 1]) * rng.uniform(125, 180)
+    return pose
+
+
 def scene(seed, index, width=640, height=480):
-    """([people], surroundings); one of sixteen scenes has nobody, others up to ten, far ones first."""
+    """([people], surroundings), far ones first: nobody in one of ten, else up to ten, anywhere or in rows."""
     rng = generator(seed, 2, index)
     where = around(rng)
-    count = 0 if rng.random() < 1 / 16 else 1 + min(int(rng.geometric(0.36)) - 1, 9)
     focal = width / 2 / np.tan(np.radians(rng.uniform(45, 85)) / 2)
     where["centre"], where["focal"] = [0.5, 0.5], focal / height
+    common = rng.normal((4, 0), (8, 25)) if rng.random() < 0.6 else None
     members = []
-    for x, y, size in places(rng, count, width, height):
+    for x, y, size in places(rng, width, height):
         who = people.person(rng)
         z = focal * FACE_HEIGHT / size
         who["position"] = np.array([(x - width / 2) / focal * z, (y - height / 2) / focal * z, z])
-        who["pose"] = people.pose(rng)
-        if rng.random() < 0.08:
-            who["pose"][1] = rng.choice([-1, 1]) * rng.uniform(125, 180)
+        who["pose"] = facing(rng, common)
         members.append(tidy(who))
     return members, tidy(where)
 

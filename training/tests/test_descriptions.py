@@ -52,6 +52,16 @@ class Descriptions(unittest.TestCase):
         self.assertGreater(max(counts), 5)
         self.assertLessEqual(max(counts), 10)
 
+    def test_half_of_the_faces_of_scenes_are_small(self):
+        sizes = []
+        for index in range(200):
+            members, where = describe.scene(0, index)
+            sizes += [480 * where["focal"] * describe.FACE_HEIGHT / m["position"][2] for m in members]
+        sizes = np.array(sizes)
+        self.assertGreater(sizes.min(), 15.9)
+        self.assertTrue(0.45 < (sizes <= 70).mean() < 0.75)
+        self.assertGreater((sizes > 160).mean(), 0.04)
+
     def test_points_file(self):
         d = truth.definition()
         points = d["points"]
