@@ -12,8 +12,8 @@ import truth
 from light import luminance, spread
 
 # Windows in which the people of a scene are drawn: up to this size of a face, this many pixels on a side.
-WINDOWS = [(26, 160), (52, 320), (1e9, 640)]
-TOGETHER = {"cpu": 4, "cuda": 32}
+WINDOWS = [(26, 160), (39, 240), (52, 320), (78, 480), (1e9, 640)]
+TOGETHER = {"cpu": 4, "cuda": 24}  # windows of the largest size that are drawn together; more of the smaller ones
 
 
 class Renderer:
@@ -93,18 +93,21 @@ class Renderer:
 
     def _draw_all(self, jobs, w, width, height):
         """For each job colour, alpha, corner of the window, truth; windows of one size are drawn together."""
-        focal = w["focal"] * height
-        drawn = [None] * len(jobs)
+        focal, drawn = w["focal"] * height, [None] * len(jobs)
+        sizes = self._sizes(jobs, focal)
         low, most = 0, TOGETHER[torch.device(self.device).type]
         for limit, size in WINDOWS:
-            chosen = [j for j, (s, m) in enumerate(jobs) if low < self._size(m, focal[s]) <= limit]
+            chosen = [j for j, size_ in enumerate(sizes) if low < size_ <= limit]
             low = limit
-            for start in range(0, len(chosen), most):
-                self._draw(jobs, chosen[start : start + most], w, focal, size, width, height, drawn)
+            step = most * (WINDOWS[-1][1] // size) ** 2
+            for start in range(0, len(chosen), step):
+                self._draw(jobs, chosen[start : start + step], w, focal, size, width, height, drawn)
         return drawn
 
-    def _size(self, member, focal):
-        return float(focal) * describe.FACE_HEIGHT / float(member["position"][2])
+    def _sizes(self, jobs, focal):
+        """Pixels from chin to hairline, about."""
+        each = focal.tolist()
+        return [each[s] * describe.FACE_HEIGHT / float(m["position"][2]) for s, m in jobs]
 
     def _draw(self, jobs, chosen, w, focal, size, width, height, drawn):
         scenes = torch.tensor([jobs[j][0] for j in chosen], device=self.device)
@@ -121,18 +124,22 @@ class Renderer:
         for name in ("points", "region"):
             known[name] = known[name] + corner[:, None]
         known["centre"] = known["centre"] + corner
+        corners = corner.long().tolist()
         for i, j in enumerate(chosen):
-            drawn[j] = (colour[i], alpha[i], corner[i].long().tolist(), {k: v[i] for k, v in known.items()})
+            drawn[j] = (colour[i], alpha[i], corners[i], {k: v[i] for k, v in known.items()})
 
     def _faces(self, jobs, drawn, board, w, width, height):
         out = [[] for _ in range(len(board.image))]
-        for j, (s, _) in enumerate(jobs):
-            known = {k: v[None] for k, v in drawn[j][3].items()}
-            if abs(jobs[j][1]["pose"][1]) > truth.AWAY:
-                continue
-            owner, inside = truth.look_up(board.owner[s : s + 1], known["points"])
-            known["visible"] &= inside & ((owner == j) | (owner < 0))
-            out[s].append(self._finish(known, {k: v[s : s + 1] for k, v in w.items()}, height, width))
+        kept = [j for j, (_, m) in enumerate(jobs) if abs(m["pose"][1]) <= truth.AWAY]
+        if not kept:
+            return out
+        known = {k: torch.stack([drawn[j][3][k] for j in kept]) for k in drawn[kept[0]][3]}
+        scenes, ids = (torch.tensor(v, device=self.device) for v in ([jobs[j][0] for j in kept], kept))
+        owner, inside = truth.look_up(board.owner, known["points"], scenes)
+        known["visible"] &= inside & ((owner == ids[:, None]) | (owner < 0))
+        known = self._finish(known, dict(distortion=w["distortion"][scenes]), height, width)
+        for i, j in enumerate(kept):
+            out[jobs[j][0]].append({k: v[i : i + 1] for k, v in known.items()})
         return out
 
 

@@ -38,6 +38,12 @@ def project(points, focal, centre):
     return torch.cat([pixels, z], -1)
 
 
+def turned(points, matrix):
+    """points [B,N,3] by matrices [B,3,3]: as a product of matrices so narrow a one is slow on a GPU."""
+    columns = matrix[:, None].unbind(-1)
+    return points[..., :1] * columns[0] + points[..., 1:2] * columns[1] + points[..., 2:] * columns[2]
+
+
 def unit(v, dim=-1):
     return v / v.norm(dim=dim, keepdim=True).clamp_min(1e-9)
 

@@ -62,7 +62,7 @@ class Lights:
         self.shadows = raster.rasterize(self._to_map(points), triangles, SHADOW, SHADOW, False).depth
 
     def _to_map(self, points):
-        x = (points - self.middle[:, None]) @ self.frame.transpose(1, 2)
+        x = geometry.turned(points - self.middle[:, None], self.frame)
         scale = SHADOW / (2 * REACH)
         return torch.cat([x[..., :2] * scale + SHADOW / 2, x[..., 2:] + 100], -1)
 

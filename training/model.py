@@ -117,4 +117,4 @@ class Head:
         centre, size = self.eye(shape, side)
         offset = (self.neutral[self.balls[side]] - self.centres[side]) * size[:, None, None]
         turn = geometry.rotation("y", -gaze[:, 1]) @ geometry.rotation("x", -gaze[:, 0])
-        return centre[:, None] + offset @ turn.transpose(1, 2)
+        return centre[:, None] + geometry.turned(offset, turn)

@@ -9,7 +9,7 @@ import people
 import props
 import raster
 import shells
-from light import dot, smoothstep, towards
+from light import smoothstep
 
 CLOTH = 7
 
@@ -58,35 +58,35 @@ class View:
         self.per_cm = focal / position[:, 2]
 
     def place(self, points):
-        return points @ self.rotation.transpose(1, 2) + self.position[:, None]
+        return geometry.turned(points, self.rotation) + self.position[:, None]
 
     def screen(self, points):
         return geometry.project(points, self.focal, self.centre)
 
-    def positions(self, depth):
-        """Camera coordinates of every pixel [B,3,H,W] at depth [B,H,W]."""
-        y, x = torch.meshgrid(torch.arange(self.height, device=depth.device), torch.arange(self.width, device=depth.device), indexing="ij")
-        z = torch.where(torch.isfinite(depth), depth, torch.zeros_like(depth))
-        f = self.focal[:, None, None]
-        return torch.stack([(x + 0.5 - self.centre[:, 0, None, None]) / f * z, (y + 0.5 - self.centre[:, 1, None, None]) / f * z, z], 1)
+    def at(self, depth, image, y, x):
+        """Camera coordinates [M,3] of single pixels of depths [B,H,W]; 0 where nothing is."""
+        z = depth[image, y, x]
+        z = torch.where(torch.isfinite(z), z, torch.zeros_like(z))
+        scale = z / self.focal[image]
+        return torch.stack([(x + 0.5 - self.centre[image, 0]) * scale, (y + 0.5 - self.centre[image, 1]) * scale, z], 1)
 
 
 class Layer:
-    """One z-buffer with the attributes that were asked for."""
+    """One z-buffer with the normals and attributes of what is seen, a row for each covered pixel; rows tells which."""
 
     def __init__(self, view, points, triangles, attributes, hidden=None):
         screen = view.screen(points)
         if hidden is not None:
             screen = torch.cat([screen[..., :2], torch.where(hidden, -torch.ones_like(screen[..., 2]), screen[..., 2])[..., None]], -1)
-        self.buffers = raster.rasterize(screen, triangles, view.height, view.width)
+        self.view, self.buffers = view, raster.rasterize(screen, triangles, view.height, view.width)
         normal = geometry.normals(points, triangles)
-        values = self.buffers.interpolate(triangles, torch.cat([normal, attributes], -1))
+        values, self.rows = self.buffers.interpolate(triangles, torch.cat([normal, attributes], -1))
+        self.normals, self.attributes = values[:, :3], values[:, 3:]
         self.depth, self.covered = self.buffers.depth, self.buffers.covered[:, None]
-        self.position = view.positions(self.depth)
-        self.to_camera = towards(-self.position)
-        normal = towards(values[:, :3])
-        self.normal = torch.where(dot(normal, self.to_camera) < 0, -normal, normal)
-        self.attributes = values[:, 3:]
+
+    def position(self, image, y, x):
+        """Camera coordinates [M,3,1,1] of pixels."""
+        return self.view.at(self.depth, image, y, x)[..., None, None]
 
 
 class People:
@@ -117,7 +117,7 @@ class People:
 
     def on_body(self, points):
         anchor = self.view.place(self.pivot.expand(len(points), 1, 3))
-        return (points - self.pivot) @ self.body.transpose(1, 2) + anchor
+        return geometry.turned(points - self.pivot, self.body) + anchor
 
     def waves(self, across, down):
         """Noise on the shells' grid [B,N], smooth around the head."""

@@ -13,7 +13,7 @@ import people
 import props
 import shells
 import skin
-from light import Lights, bumped, smoothstep, spread
+from light import Lights, bumped, dot, smoothstep, spread, towards
 from person import CLOTH, Layer
 
 
@@ -38,8 +38,12 @@ class Pixels:
         self.per_cm = spread(picture.view.per_cm[self.image])
         self.lights = picture.lights.at(Gathered(picture.p_light, self.image), self.image)
         self.layer = layer
-        self.normal, self.position, self.to_camera = (self.take(v) for v in (layer.normal, layer.position, layer.to_camera))
-        self.attributes = self.take(layer.attributes)
+        rows = layer.rows[self.image, self.y, self.x].long()
+        self.position = layer.position(self.image, self.y, self.x)
+        self.to_camera = towards(-self.position)
+        normal = towards(layer.normals[rows][..., None, None])
+        self.normal = torch.where(dot(normal, self.to_camera) < 0, -normal, normal)
+        self.attributes = layer.attributes[rows][..., None, None]
 
     def __len__(self):
         return len(self.image)
@@ -54,10 +58,13 @@ class Pixels:
 
     def raise_by(self, height):
         """Bends the normals as a relief does whose height at each pixel is known."""
-        full = torch.zeros_like(self.layer.position[:, :1])
+        full = torch.zeros_like(self.layer.depth)[:, None]
         self.put(full, height)
-        steps = [self.take(image, *by) - here for image, here in ((self.layer.position, self.position), (full, height)) for by in ((0, 1), (1, 0))]
-        self.normal = bumped(self.normal, *steps)
+        h, w = full.shape[2:]
+        beside = ((self.y, (self.x + 1).clamp(max=w - 1)), ((self.y + 1).clamp(max=h - 1), self.x))
+        steps = [self.layer.position(self.image, *at) - self.position for at in beside]
+        rises = [self.take(full, *by) - height for by in ((0, 1), (1, 0))]
+        self.normal = bumped(self.normal, *steps, *rises)
 
     def shadow(self):
         return self.lights.shadow(self.position, self.normal)
@@ -122,7 +129,8 @@ class Picture:
         layer = Layer(self.view, torch.cat([who.drawn, self.parts["torso"]], 1), s.opaque, attributes)
         ids = layer.buffers.ids
         self.kind = torch.where(ids >= 0, s.opaque_material[ids.clamp(min=0).long()], torch.full_like(ids, -1, dtype=torch.int64))[:, None]
-        self.colour, self.alpha = torch.zeros_like(layer.position), layer.covered.float()
+        self.alpha = layer.covered.float()
+        self.colour = torch.zeros_like(self.alpha).repeat(1, 3, 1, 1)
         self.depth = layer.depth.clone()
         self.skin_depth, self.cover_depth = layer.depth, torch.full_like(layer.depth, float("inf"))
         rim = self._rim()

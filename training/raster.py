@@ -34,17 +34,16 @@ class Buffers:
         return self.ids >= 0
 
     def interpolate(self, triangles, values):
-        """values [B,V,C] of corners to images [B,C,H,W]; 0 where nothing is."""
-        b, h, w = self.ids.shape
-        # Rows are gathered at the covered pixels alone: most of a picture is background.
-        image, place = self.covered.reshape(b, -1).nonzero(as_tuple=True)
-        corners = triangles[self.ids.reshape(b, -1)[image, place].long()].long()
-        first, second = (self.weights[:, i].reshape(b, -1)[image, place, None] for i in (0, 1))
+        """values [B,V,C] of corners at the covered pixels alone, most of a picture being background: [M,C], and where the row of
+        each pixel is, [B,H,W], -1 where nothing is."""
+        image, place = self.covered.flatten(1).nonzero(as_tuple=True)
+        corners = triangles[self.ids.flatten(1)[image, place].long()].long()
+        first, second = (self.weights[:, i].flatten(1)[image, place, None] for i in (0, 1))
         seen = values[image, corners[:, 0]] * first + values[image, corners[:, 1]] * second
         seen += values[image, corners[:, 2]] * (1 - first - second)
-        out = values.new_zeros(b, h * w, values.shape[2])
-        out[image, place] = seen
-        return out.transpose(1, 2).reshape(b, -1, h, w)
+        rows = torch.full_like(self.ids, -1)
+        rows.flatten(1)[image, place] = torch.arange(len(image), device=image.device, dtype=rows.dtype)
+        return seen, rows
 
 
 def cache_folder():

@@ -8,13 +8,13 @@ import targets
 
 PLACES = 12  # for faces of a scene
 AHEAD = 2  # chunks made before they are needed
-FACE = ("points", "space", "position", "pose", "coefficients", "visible", "shown", "box", "five")
+FACE = ("points", "space", "position", "pose", "coefficients", "visible", "shown", "box", "five", "nobody")
 
 
 class Crops:
     """Faces for the face network."""
 
-    def __init__(self, renderer, size=320):
+    def __init__(self, renderer, size=256):
         self.renderer, self.size = renderer, size
 
     def chunk(self, seed, c, count):

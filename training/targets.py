@@ -204,9 +204,7 @@ def face(images, known, size, dice, varied=True):
     points, space, position = known["points"], known["space"], known["position"]
     region, negative, far = jittered(Regions.of_points(points), Regions.of_faces(known["box"], known["five"]), dice)
     depth = (space[..., 2] - position[:, None, 2]) * (focal_length(points, space) / position[:, 2] / region.size)[:, None]
-    if "nobody" in known:
-        negative = negative | known["nobody"]
-        far = far & ~negative
+    negative, far = negative | known["nobody"], far & ~known["nobody"]
     seen = known["shown"] >= SHOWN
     made = dict(
         image=region.cut(images, size), points=torch.cat([region.unit(points), depth[..., None]], -1), visible=known["visible"],

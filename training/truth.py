@@ -56,13 +56,13 @@ class Points:
         return torch.cat([who.points[:, self.vertices], torch.stack(rings, 1)], 1)
 
 
-def look_up(image, pixels):
-    """image [B,H,W] at pixels [B,N,2]; and whether they lie within it."""
-    b, h, w = image.shape
+def look_up(image, pixels, which=None):
+    """image [B,H,W] at pixels [B,N,2], or at pixels [M,N,2] of the images which [M]; and whether they lie within it."""
+    _, h, w = image.shape
     x, y = pixels[..., 0].floor(), pixels[..., 1].floor()
     inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
-    at = y.clamp(0, h - 1).long() * w + x.clamp(0, w - 1).long()
-    return image.flatten(1).gather(1, at), inside
+    which = torch.arange(len(pixels), device=image.device) if which is None else which
+    return image[which[:, None], y.clamp(0, h - 1).long(), x.clamp(0, w - 1).long()], inside
 
 
 def visible(points, pixels, picture, irises):

@@ -29,8 +29,7 @@ def work(open_source, args, part, parts, first, place, asked, out):
         c = first + (part - first) % parts
         while True:
             asked.wait(c - AHEAD * parts)
-            with torch.no_grad():
-                made = {k: v.cpu() for k, v in source.chunk(args.seed, c, args.chunk).items()}
+            made = {k: v.cpu() for k, v in patient(lambda c=c: source.chunk(args.seed, c, args.chunk)).items()}
             path = pathlib.Path(place, f"{c}.pt")
             torch.save(made, path.with_suffix(".new"))
             path.with_suffix(".new").replace(path)
@@ -39,6 +38,18 @@ def work(open_source, args, part, parts, first, place, asked, out):
     except Exception as e:
         out.send(f"{type(e).__name__}: {e}")
         raise
+
+
+@torch.no_grad()
+def patient(make, tries=5):
+    """What make gives; the GPU's memory is shared with the other processes, so that it may be short for a moment."""
+    for left in reversed(range(tries)):
+        try:
+            return make()
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            if not left:
+                raise
 
 
 def end_with_parent():

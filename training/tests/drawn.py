@@ -50,7 +50,7 @@ class Crops(sources.Crops):
         space = torch.cat([(points - self.side / 2) * 0.5, torch.full_like(points[..., :1], 50.0)], -1)
         known = {k: v.expand(count, 3) for k, v in IDENTITY.items()}
         return dict(image=image, points=points, space=space, visible=torch.ones(count, networks.POINTS, dtype=torch.bool), box=box, five=five(box),
-                    shown=torch.ones(count), coefficients=dice.uniform((count, 1), 0, 1).expand(count, 52) * 0.3, **known)
+                    shown=torch.ones(count), nobody=torch.zeros(count, dtype=torch.bool), coefficients=dice.uniform((count, 1), 0, 1).expand(count, 52) * 0.3, **known)
 
 
 class PlainCrops(Crops):

@@ -66,9 +66,10 @@ class Raster(unittest.TestCase):
         # A plane that recedes: its inverse depth, not its depth, is even on the screen.
         points = helpers.tensor([[2, 2, 5], [14, 2, 20], [14, 14, 20], [2, 14, 5]])[None]
         seen = raster.rasterize(points, torch.tensor(QUAD), 16, 16)
-        value = seen.interpolate(torch.tensor(QUAD, dtype=torch.int32), points[..., 2:])
+        value, rows = seen.interpolate(torch.tensor(QUAD, dtype=torch.int32), points[..., 2:])
         inside = seen.covered
-        torch.testing.assert_close(value[:, 0][inside], seen.depth[inside], rtol=1e-4, atol=1e-4)
+        self.assertTrue(torch.equal(rows >= 0, inside))
+        torch.testing.assert_close(value[:, 0][rows[inside].long()], seen.depth[inside], rtol=1e-4, atol=1e-4)
 
 
 if __name__ == "__main__":
