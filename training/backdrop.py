@@ -1,10 +1,11 @@
-"""Backgrounds: gradients, textures, rooms and clutter, some of it with two dark spots above a line as faces have."""
-
-import math
+"""Backgrounds: plain walls, rooms, heaps of things, and before them hands and things with two dark spots above a line as faces have."""
 
 import torch
 
+import clutter
+import interior
 import noise
+import painted
 import surroundings
 from light import smoothstep, spread
 
@@ -16,50 +17,50 @@ def canvas(height, width, device):
 
 def fill(p, x, y):
     turn = spread(p["fill_turn"])
-    t = (0.5 + (x - 0.5) * torch.cos(turn) + (y - 0.5) * torch.sin(turn)).clamp(0, 1)
+    t = (0.5 + (x - 0.5) * torch.cos(turn) + (y - 0.5) * torch.sin(turn)).clamp(0, 1) * spread(p["fill_range"])
     base = torch.lerp(spread(p["fill"][:, 0]), spread(p["fill"][:, 1]), t)
-    amount, size, u, v, _ = (spread(p["texture"][:, i]) for i in range(5))
+    amount, size, u, v, which = (spread(p["texture"][:, i]) for i in range(5))
     tiles = [noise.sample(kind, x * size + u, y * size + v) for kind in (noise.CLOUD, noise.COARSE, noise.STRAND, noise.FINE)]
-    which = spread(p["texture"][:, 4])
     texture = sum(t * (which == i) for i, t in enumerate(tiles))
     return base * (1 + 0.45 * amount * texture).clamp(0.1, 2)
 
 
-def lure(colour, lx, ly, share):
-    """Spots where a face's eyes and mouth might be."""
-    apart, up = 0.36 + 0.1 * share, -0.2
-    eyes = torch.exp(-(((lx.abs() - apart) / 0.16) ** 2) - ((ly - up) / 0.12) ** 2)
-    mouth = torch.exp(-((lx / 0.35) ** 2) - ((ly - 0.45) / 0.09) ** 2)
-    return colour * (1 - (0.9 * eyes * (share > 0.25) + 0.8 * mouth * (share < 0.8)).clamp(0, 0.95))
-
-
-def draw(image, s, x, y, aspect):
-    """One shape for each image of the batch, s [B,16]."""
-    kind, cx, cy, w, h, turn = (spread(s[:, i]) for i in range(6))
-    one, two = spread(s[:, 6:9]), spread(s[:, 9:12])
-    grain, period, soft, share = (spread(s[:, i]) for i in range(12, 16))
-    dx, dy = x - cx * aspect, y - cy
+def lured(image, s, x, y):
+    """One thing with a face's spots for each image of the batch, s [B,9]."""
+    cx, cy, w, h, turn, share = (spread(s[:, i]) for i in range(6))
+    dx, dy = x - cx, y - cy
     lx = (dx * torch.cos(turn) + dy * torch.sin(turn)) / w.clamp_min(1e-4)
     ly = (dy * torch.cos(turn) - dx * torch.sin(turn)) / h.clamp_min(1e-4)
-    edge = soft / torch.maximum(w, h).clamp_min(0.02)
-    box = smoothstep(1 + edge, 1 - edge, torch.maximum(lx.abs(), ly.abs()))
-    ellipse = smoothstep(1 + edge, 1 - edge, (lx * lx + ly * ly).clamp_min(1e-8).sqrt())
-    cover = torch.where((kind == surroundings.ELLIPSE) | (kind == surroundings.LURE), ellipse, box)
-    cover = torch.where(kind == surroundings.WALL, smoothstep(-0.004, 0.004, dx + 0.15 * share * dy), cover)
-    cover = torch.where(kind == surroundings.FLOOR, smoothstep(-0.004, 0.004, dy + 0.2 * (share - 0.5) * dx), cover)
-    cover = cover * ((w > 0) | (kind <= surroundings.FLOOR))
-    texture = noise.sample(noise.CLOUD, lx * w * 2 + share, ly * h * 2)
-    bars = smoothstep(-0.2, 0.2, torch.sin((dx + dy * (share > 0.5)) * period * 2 * math.pi))
-    colour = torch.where(kind == surroundings.STRIPES, torch.lerp(one, two, bars), torch.lerp(one, two, (0.5 + 0.3 * ly).clamp(0, 1) * (share > 0.4)))
-    colour = torch.where(kind == surroundings.LURE, lure(one.expand_as(image), lx, ly, share), colour) * (1 + grain * texture)
-    return torch.lerp(image, colour.clamp(0, 1.5), cover)
+    round_ = (lx * lx + ly * ly).clamp_min(1e-8).sqrt()
+    cover = smoothstep(1.05, 0.95, round_) * (w > 0)
+    shade = (1.15 - 0.5 * round_ * round_).clamp(min=0.2)
+    return torch.lerp(image, spread(s[:, 6:9]) * shade * (1 - painted.lure(lx, ly, share)), cover)
+
+
+def limbed(p, image, x, y):
+    """Arms, hands and other round shapes of one colour, lit from the first lamp."""
+    ax, ay, bx, by, radius, level = (p["limbs"][:, :, i, None, None] for i in range(6))
+    ex, ey = bx - ax, by - ay
+    along = (((x - ax) * ex + (y - ay) * ey) / (ex * ex + ey * ey).clamp_min(1e-8)).clamp(0, 1)
+    r = radius.clamp_min(1e-5)
+    nx, ny = (x - ax - along * ex) / r, (y - ay - along * ey) / r
+    far = (nx * nx + ny * ny) * (radius > 0) + 4 * (radius <= 0)
+    nz = (1 - far).clamp(min=0).sqrt()
+    best, i = torch.where(far < 1, level + nz * radius, -1e3).max(1, keepdim=True)
+    nx, ny, nz = (v.gather(1, i) for v in (nx, ny, nz))
+    to = p["lamp_direction"][:, 0]
+    lit = (nx * spread(to[:, 0]) + ny * spread(to[:, 1]) - nz * spread(to[:, 2])).clamp(min=0)
+    mottled = 1 + 0.06 * noise.sample(noise.CLOUD, x * 3 + nx * 0.1, y * 3 + ny * 0.1)
+    colour = spread(p["limb_colour"]) * (0.35 + 0.65 * lit + 0.15 * nz) * mottled
+    return torch.where(best > -1, colour, image)
 
 
 def make(p, height, width):
-    """[B,3,H,W] linear light, without blur of its own beyond that of the smaller size at which it may be drawn."""
+    """[B,3,H,W] linear light; edges as hard as pixels are."""
     x, y = canvas(height, width, p["fill_turn"].device)
-    image = fill(p, x, y)
-    for i in range(surroundings.SHAPES):
-        if bool(((p["shapes"][:, i, 3] > 0) | (p["shapes"][:, i, 0] <= surroundings.FLOOR)).any()):
-            image = draw(image, p["shapes"][:, i], x, y, width / height)
-    return image * spread(p["back_light"])
+    aspect = width / height
+    image = interior.draw(p, fill(p, x, y), x, y, aspect)
+    image = clutter.scatter(p, image, x, y, aspect)
+    for i in range(surroundings.LURES):
+        image = lured(image, p["lures"][:, i], x, y)
+    return limbed(p, image, x, y) * spread(p["back_light"])

@@ -8,7 +8,10 @@ from tests import helpers
 import arkit
 import backdrop
 import camera
+import clutter
 import describe
+import furniture
+import interior
 import surroundings
 import truth
 
@@ -75,7 +78,7 @@ class Descriptions(unittest.TestCase):
 
 class Pictures(unittest.TestCase):
     def around(self, n=3):
-        return describe.stack([describe.tidy(describe.around(describe.generator(5, i))) for i in range(n)], "cpu")
+        return describe.stack([describe.crop(5, i)[1] for i in range(n)], "cpu")
 
     def test_backgrounds_and_cameras(self):
         w = self.around()
@@ -101,12 +104,46 @@ class Pictures(unittest.TestCase):
         self.assertGreater(float((lossy - image).abs().mean()), 0.005)
 
     def test_lures_are_drawn(self):
-        rng = describe.generator(1)
-        s = torch.as_tensor(surroundings.shape(rng, surroundings.LURE), dtype=torch.float32)[None]
-        s[:, 1:6] = torch.tensor([0.5, 0.5, 0.3, 0.3, 0])
+        s = torch.tensor([[0.5, 0.5, 0.3, 0.3, 0, 0.5, 1, 1, 1]])
         x, y = backdrop.canvas(32, 32, "cpu")
-        image = torch.ones(1, 3, 32, 32)
-        self.assertTrue((backdrop.draw(image, s, x, y, 1.0) != image).any())
+        image = backdrop.lured(torch.zeros(1, 3, 32, 32), s, x, y)[0, 0]
+        self.assertLess(float(image[14, 12]), 0.6 * float(image[16, 16]))
+        self.assertEqual(float(image[0, 0]), 0)
+
+    def test_limbs_are_drawn_where_they_are(self):
+        limbs = torch.zeros(1, surroundings.LIMBS, 6)
+        limbs[0, 0] = torch.tensor([0.2, 0.5, 0.8, 0.5, 0.1, 0])
+        p = dict(limbs=limbs, limb_colour=torch.ones(1, 3), lamp_direction=torch.tensor([[[0.0, 0, -1]]]))
+        x, y = backdrop.canvas(32, 32, "cpu")
+        image = backdrop.limbed(p, torch.zeros(1, 3, 32, 32), x, y)[0, 0]
+        self.assertTrue(bool((image[14:18, 4:28] > 0.2).all()) and not bool(image[:10].any()))
+
+    def test_things_of_all_sizes_and_the_same_ones_again(self):
+        p = dict(clutter=torch.ones(2, clutter.LEVELS), clutter_seed=torch.tensor([5.0, 6.0]), clutter_scale=torch.ones(2), leafy=torch.zeros(2),
+                 palette=torch.rand(2, 8, 3) + 0.5, clutter_kinds=torch.zeros(2, 4))
+        x, y = backdrop.canvas(64, 96, "cpu")
+        nothing = torch.zeros(2, 3, 64, 96)
+        image = clutter.scatter(p, nothing, x, y, 1.5)
+        self.assertGreater(float((image.sum(1) > 0).float().mean()), 0.7)
+        self.assertFalse(torch.allclose(image[0], image[1]))
+        torch.testing.assert_close(image[1:], clutter.scatter({k: v[1:] for k, v in p.items()}, nothing[1:], x, y, 1.5))
+        self.assertTrue(torch.equal(clutter.scatter(dict(p, clutter=0 * p["clutter"]), nothing, x, y, 1.5), nothing))
+
+    def test_a_wall_ahead_is_seen_through_the_lens(self):
+        room = torch.zeros(1, furniture.SIDES, furniture.COLUMNS)
+        room[0, 0, :12] = torch.tensor([0.0, 0, 4, 1, 0, 0, 0, 1, 0, 1, 1, 1])
+        p = dict(room=room, room_view=torch.zeros(1, 3), room_lamp=torch.zeros(1, 3), focal=torch.tensor([1.0]), centre=torch.tensor([[0.5, 0.5]]))
+        x, y = backdrop.canvas(40, 40, "cpu")
+        seen = interior.draw(p, torch.zeros(1, 3, 40, 40), x, y, 1.0)[0, 0] > 0
+        self.assertEqual(seen.sum().item(), 20 * 20)
+        self.assertTrue(bool(seen[10:30, 10:30].all()))
+
+    def test_of_two_sides_the_nearer_is_seen(self):
+        sides = torch.zeros(1, 12, 9)
+        for i, z in ((2, 3.0), (10, 2.0)):
+            sides[0, i] = torch.tensor([0, 0, z, 1, 0, 0, 0, 1, 0])
+        t, index, _, _ = interior.nearest(sides, torch.tensor([0.0, 0, 1]).reshape(1, 3, 1, 1))
+        self.assertEqual((float(t), int(index)), (2, 10))
 
 
 if __name__ == "__main__":
