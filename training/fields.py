@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 import geometry
+import native
 import raster
 
 AO, LIPS, LIDS, FOLD = range(4)
@@ -16,7 +17,7 @@ DIRECTIONS, SIZE, PER_CM = 96, 384, 12
 def static(pack, path):
     """[V,4], kept in the user's cache because looking from all sides takes some seconds."""
     key = hashlib.sha256(pathlib.Path(path).read_bytes() + pathlib.Path(__file__).read_bytes()).hexdigest()[:16]
-    file = raster.cache_folder() / f"fields-{key}.npy"
+    file = native.cache_folder() / f"fields-{key}.npy"
     if file.exists():
         return np.load(file)
     values = compute(pack)

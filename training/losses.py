@@ -1,5 +1,8 @@
 """What training minimises. Each function returns a dictionary of parts; train.py adds them up."""
 
+import functools
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -75,30 +78,36 @@ def focal(logits, target, gamma=2.0, alpha=0.4):
     return F.binary_cross_entropy_with_logits(logits, target, reduction="none") * weight
 
 
+@functools.lru_cache(maxsize=4)
+def priors_of(size, device):
+    return Priors(size, device)
+
+
 def detector(outputs, target):
-    """outputs are logits; obj learns where faces are, cls how well each box fits, so that √(cls·obj) is a score."""
-    size = target["image"].shape[-1]
-    priors = Priors(size, target["image"].device)
+    """outputs are logits; obj learns where faces are, cls how well each box fits, so that √(cls·obj) is a score. Every cell is worked
+    out and most are weighted 0: shapes that never change can be replayed on a GPU."""
+    priors = priors_of(target["image"].shape[-1], target["image"].device)
     cls, obj, boxes, five = priors.decode(outputs)
     owner, counts = assign(priors, cls, obj, boxes, target)
-    found = owner >= 0
+    found = (owner >= 0).float()
     total = found.sum().clamp_min(1)
-    b, n = torch.nonzero(found, as_tuple=True)
-    want, marks = target["box"][b, owner[b, n]], target["five"][b, owner[b, n]]
-    iou, general = overlaps(boxes[b, n], want)
-    sides = (want[:, 2:] - want[:, :2]).prod(-1).clamp_min(1).sqrt()
-    off = (five[b, n] - marks) / sides[:, None, None]
-    fit = F.binary_cross_entropy_with_logits(cls[b, n], iou.detach().clamp(0, 1), reduction="sum")
+    face = owner.clamp_min(0)
+    want = target["box"].gather(1, face[..., None].expand(-1, -1, 4))
+    marks = target["five"].flatten(2).gather(1, face[..., None].expand(-1, -1, 10)).reshape(five.shape)
+    iou, general = overlaps(boxes, want)
+    sides = (want[..., 2:] - want[..., :2]).prod(-1).clamp_min(1).sqrt()
+    off = (five - marks) / sides[..., None, None] * found[..., None, None]
+    fit = F.binary_cross_entropy_with_logits(cls, iou.detach().clamp(0, 1), reduction="none")
     return dict(
-        obj=8 * (focal(obj, found.float()) * counts).sum() / total, cls=fit / total,
-        box=3 * (1 - general).sum() / total, five=4 * F.smooth_l1_loss(off, torch.zeros_like(off), beta=0.05, reduction="sum") / 10 / total,
+        obj=8 * (focal(obj, found) * counts).sum() / total, cls=(fit * found).sum() / total,
+        box=3 * ((1 - general) * found).sum() / total, five=4 * F.smooth_l1_loss(off, torch.zeros_like(off), beta=0.05, reduction="sum") / 10 / total,
     )
 
 
 def wing(error):
     """Small errors keep their weight, as those of eyelids and lips have to."""
     error = error.abs()
-    turn = WIDTH - WIDTH * torch.log1p(torch.tensor(WIDTH / CURVE))
+    turn = WIDTH - WIDTH * math.log1p(WIDTH / CURVE)
     return torch.where(error < WIDTH, WIDTH * torch.log1p(error / CURVE), error - turn)
 
 
@@ -129,6 +138,6 @@ def face(outputs, target):
     return dict(
         points=20 * mean(wing(error[..., :2]), weight), depth=5 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
         spread=0.02 * mean(doubt, target["located"]), presence=mean(F.binary_cross_entropy_with_logits(presence[:, 0], target["presence"], reduction="none"), target["asked"]),
-        coefficients=4 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.1, reduction="none") * (1 + 2 * want), seen),
+        coefficients=40 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.05, reduction="none") * (1 + 2 * want), seen),
         pose=mean((turn**2).sum((1, 2)), seen) + 0.1 * mean((pose - target["rotation"][:, :, :2].transpose(1, 2).flatten(1)).abs(), seen),
     )

@@ -7,6 +7,8 @@ import pathlib
 import torch
 from torch import nn
 
+import norm
+
 STRIDES = (8, 16, 32)
 POINTS = len(json.loads(pathlib.Path(__file__).with_name("points.json").read_text())["points"])
 COEFFICIENTS = 52
@@ -23,7 +25,14 @@ class ConvNorm(nn.Module):
         self.act = nn.PReLU(outputs, 0.1) if active else nn.Identity()
 
     def forward(self, x):
-        return self.act(self.norm(self.conv(x)))
+        return self.finished(self.conv(x), None, self.act)
+
+    def finished(self, x, residual, act):
+        """Normalised, residual added, activated. Without normalisation (folded), or as PyTorch has it, or all in one on a GPU."""
+        if isinstance(self.norm, nn.BatchNorm2d) and self.training and x.is_cuda:
+            return norm.joined(x, self.norm, residual, act if isinstance(act, nn.PReLU) else None)
+        x = self.norm(x)
+        return act(x if residual is None else x + residual)
 
 
 class Block(nn.Module):
@@ -37,8 +46,7 @@ class Block(nn.Module):
         self.act = nn.PReLU(outputs, 0.1)
 
     def forward(self, x):
-        y = self.point(self.depth(x))
-        return self.act(y + x if self.same else y)
+        return self.point.finished(self.point.conv(self.depth(x)), x if self.same else None, self.act)
 
 
 def stage(inputs, outputs, more, stride=2):

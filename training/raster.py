@@ -1,18 +1,10 @@
-"""Z-buffers of many images at once: raster.cu, compiled on first use for the device that the tensors are on."""
+"""Z-buffers of many images at once: raster.cu."""
 
-import contextlib
 import ctypes
-import functools
-import hashlib
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 
 import torch
 
-SOURCE = pathlib.Path(__file__).with_name("raster.cu")
+import native
 
 
 class Job(ctypes.Structure):
@@ -46,40 +38,6 @@ class Buffers:
         return seen, rows
 
 
-def cache_folder():
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "facetrack" / "training"
-
-
-def compiler(cuda):
-    if not cuda:
-        return [os.environ.get("CXX", "g++"), "-x", "c++", "-O3", "-fPIC", "-shared", "-fopenmp", "-ffp-contract=off"]
-    nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    # Without contraction a GPU decides between two triangles as the CPU does.
-    return [nvcc, "-O3", "-fmad=false", "-Xcompiler", "-fPIC", "-shared"]
-
-
-def architecture():
-    major, minor = torch.cuda.get_device_capability()
-    return [f"-arch=sm_{major}{minor}"]
-
-
-@functools.lru_cache(maxsize=None)
-def library(cuda):
-    command = compiler(cuda) + (architecture() if cuda else [])
-    key = hashlib.sha256(SOURCE.read_bytes() + " ".join(command).encode()).hexdigest()[:16]
-    path = cache_folder() / f"raster-{key}.so"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            built = pathlib.Path(folder) / "raster.so"
-            subprocess.run(command + ["-o", str(built), str(SOURCE)], check=True)
-            built.replace(path)
-    function = ctypes.CDLL(str(path)).facetrack_raster
-    function.argtypes, function.restype = [Job, ctypes.c_void_p], ctypes.c_int
-    return function
-
-
 def rasterize(points, triangles, height, width, perspective=True):
     """points [B,V,3]: pixels right and down, depth in front of the camera; triangles [T,3], the same for every image."""
     device = points.device
@@ -90,12 +48,7 @@ def rasterize(points, triangles, height, width, perspective=True):
     ids = torch.empty(b, height, width, dtype=torch.int32, device=device)
     weights = torch.empty(b, 2, height, width, device=device)
     depth = torch.empty(b, height, width, device=device)
-    cuda = device.type == "cuda"
     job = Job(points.data_ptr(), triangles.data_ptr(), b, points.shape[1], len(triangles), height, width, int(perspective),
               keys.data_ptr(), ids.data_ptr(), weights.data_ptr(), depth.data_ptr())
-    stream = torch.cuda.current_stream(device).cuda_stream if cuda else None
-    with torch.cuda.device(device) if cuda else contextlib.nullcontext():
-        status = library(cuda)(job, stream)
-    if status:
-        raise RuntimeError(f"raster.cu failed with CUDA error {status}")
+    native.call(native.function("raster.cu", "facetrack_raster", device.type == "cuda", Job, ctypes.c_void_p), points, job)
     return Buffers(ids, weights, depth)

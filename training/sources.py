@@ -100,8 +100,8 @@ class Pool:
 
     def draw(self, count, dice):
         """count pictures of the window, each as likely as any other."""
-        pick = (torch.rand(count, generator=dice.generator) * ((self.end - self.low) * self.size)).long()
-        slot = ((self.low + pick // self.size) % self.window * self.size + pick % self.size).to(self.device)
+        pick = (dice.uniform((count,)) * ((self.end - self.low) * self.size)).long()
+        slot = (self.low + pick // self.size) % self.window * self.size + pick % self.size
         return {k: v[slot] for k, v in self.kept.items()}
 
     def close(self):
@@ -132,6 +132,8 @@ class Pool:
         with torch.no_grad():
             made = self.make(c)
         if self.device.startswith("cuda"):
-            made = {k: v if v.is_cuda else v.pin_memory() for k, v in made.items()}
-            torch.cuda.synchronize()
+            if made["image"].is_cuda:
+                torch.cuda.synchronize()
+            else:
+                made = {k: v.pin_memory() for k, v in made.items()}
         return made

@@ -14,30 +14,25 @@ MARGIN = 1.5  # vision.Margin
 RIGHT_CORNER, LEFT_CORNER = 36, 45  # outer corners of the eyes
 SMALLEST = 12.0  # side of the smallest face that is asked for, pixels of the detector's input; smaller ones are neither wanted nor wrong
 SHOWN = 0.3  # share of a face's points that must be seen
+LEAST = 0.7  # of the whole picture's scale in the letterbox
+SHRINK = 0.75  # scale from which on the next smaller level is sampled
 NEGATIVES, FAR, DETECTED = 0.2, 0.12, 0.3  # shares of regions
 
 
 class Dice:
-    """Random numbers that are the same on every device."""
+    """Random numbers of a seed, drawn on the device itself, so that it need not wait; CPU and GPU draw different ones."""
 
     def __init__(self, device, *seed):
         mixed = 0
         for part in seed:
             mixed = (mixed * 1000003 + int(part) + 1) % (1 << 62)
-        self.device, self.generator, self.seed = device, torch.Generator().manual_seed(mixed), mixed
-        self.fast = None
-
-    def beside(self):
-        """A generator of the device itself, for noise of many pixels; differs between kinds of devices."""
-        if self.fast is None:
-            self.fast = torch.Generator(self.device).manual_seed(self.seed)
-        return self.fast
+        self.device, self.generator = device, torch.Generator(device).manual_seed(mixed)
 
     def uniform(self, shape, low=0.0, high=1.0):
-        return (torch.rand(shape, generator=self.generator) * (high - low) + low).to(self.device)
+        return torch.rand(shape, generator=self.generator, device=self.device) * (high - low) + low
 
     def normal(self, shape, sigma=1.0):
-        return (torch.randn(shape, generator=self.generator) * sigma).to(self.device)
+        return torch.randn(shape, generator=self.generator, device=self.device) * sigma
 
     def chance(self, count, share):
         return self.uniform((count,)) < share
@@ -87,10 +82,10 @@ class Regions:
         """Bytes [B,3,H,W] to [B,3,n,n], 0 to 1: one bilinear sample a pixel, the mean of four where the region is more than twice as
         large, the border repeated outside, as vision.Cropper has it."""
         out = self._sampled(images, n)
+        if max(images.shape[2:]) <= 2 * n:  # so small a picture has no such regions but empty ones
+            return out
         large = self.size > 2 * n
-        if large.any():
-            out = torch.where(large[:, None, None, None], F.avg_pool2d(self._sampled(images, 2 * n), 2), out)
-        return out
+        return torch.where(large[:, None, None, None], F.avg_pool2d(self._sampled(images, 2 * n), 2), out)
 
     def _sampled(self, images, n):
         h, w = images.shape[2:]
@@ -157,7 +152,7 @@ def disturbed(image, dice):
     out = out ** dice.normal((b, 1, 1, 1), 0.18).exp()
     soft = F.interpolate(F.avg_pool2d(out, 2, ceil_mode=True), size=(h, w), mode="bilinear", align_corners=False)
     out = out + (soft - out) * draw(-0.5, 1.2).clamp_min(-0.35)
-    noise = torch.randn(image.shape, generator=dice.beside(), device=image.device)
+    noise = dice.normal(image.shape)
     return (out + noise * draw(-0.04, 0.05).clamp_min(0)).clamp(0, 1)
 
 
@@ -170,7 +165,7 @@ def patched(made, dice):
     x, y = (((torch.arange(n, device=image.device) + 0.5) / n)[None] for n in (w, h))
     across, down = (((v - at[:, i : i + 1]).abs() < size[:, i : i + 1] / 2) & on[:, None] for i, v in enumerate((x, y)))
     inside = (down[:, :, None] & across[:, None, :])[:, None]
-    rough = torch.rand(image.shape, generator=dice.beside(), device=image.device) - 0.5
+    rough = dice.uniform(image.shape, -0.5, 0.5)
     fill = (dice.uniform((b, 3, 1, 1)) + rough * dice.uniform((b, 1, 1, 1), -0.5, 1).clamp_min(0)).clamp(0, 1)
     hidden = ((made["points"][..., :2] - at[:, None]).abs() < size[:, None] / 2).all(-1) & on[:, None]
     return dict(made, image=torch.where(inside, fill, image), visible=made["visible"] & ~hidden)
@@ -224,27 +219,25 @@ def letterboxed(images, size, dice, varied=True):
     b, _, h, w = images.shape
     scale = torch.full((b,), size / max(h, w), device=images.device)
     if varied:
-        other = scale * dice.uniform((b,), math.log(0.7), math.log(2.4)).exp()
+        other = scale * dice.uniform((b,), math.log(LEAST), math.log(2.4)).exp()
         scale = torch.where(dice.chance(b, 0.5), other, scale)
     room = size - scale[:, None] * torch.tensor([w, h], device=images.device, dtype=torch.float32)
     offset = room * (dice.uniform((b, 2)) if varied else 0.5)
     steps = torch.arange(size, device=images.device) + 0.5
     x, y = ((steps[None] - offset[:, i : i + 1]) / scale[:, None] for i in (0, 1))
     grid = torch.stack([(x * 2 / w - 1)[:, None].expand(b, size, size), (y * 2 / h - 1)[:, :, None].expand(b, size, size)], -1)
-    return shrunk(images, grid, scale).flip(1), scale, offset
+    return shrunk(images, grid, scale, size / max(h, w) * (LEAST if varied else 1)).flip(1), scale, offset
 
 
-def shrunk(images, grid, scale):
-    """Every pixel that is covered counts: levels of half the size, then bilinear."""
-    level, out = images.float() / 255, None
-    for power in range(4):
-        sampled = F.grid_sample(level, grid, align_corners=False)
-        wanted = scale * 2**power <= 0.75
-        out = sampled if out is None else torch.where(wanted_before[:, None, None, None], sampled, out)
-        wanted_before = wanted
-        if not wanted.any():
-            break
+def shrunk(images, grid, scale, least):
+    """Every pixel that is covered counts: levels of half the size, then bilinear. least is the smallest scale that there may be."""
+    level, power = images.float() / 255, 1
+    out = F.grid_sample(level, grid, align_corners=False)
+    while least * power <= SHRINK:
         level = F.avg_pool2d(level, 2, ceil_mode=True)
+        smaller = scale * power <= SHRINK
+        out = torch.where(smaller[:, None, None, None], F.grid_sample(level, grid, align_corners=False), out)
+        power *= 2
     return out
 
 

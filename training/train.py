@@ -27,6 +27,7 @@ import workers
 TASKS = {"detector": (losses.detector, metrics.detector), "face": (losses.face, metrics.face)}
 HOLDOUT = 1 << 20  # what is added to the seed for pictures that no training sees
 WARM = 0.02  # share of the training in which the rate rises
+WARM_STEPS = 5  # before one is captured
 
 
 def arguments(argv=None):
@@ -48,7 +49,7 @@ def arguments(argv=None):
     p.add_argument("--over", type=int, default=2, help="as in render.py")
     p.add_argument("--rate", type=float, default=2e-3)
     p.add_argument("--decay", type=float, default=0.02)
-    p.add_argument("--average", type=float, default=0.9995)
+    p.add_argument("--average", type=float, default=0.999)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--check-minutes", type=float, default=8, help="between checks on held-out pictures")
     p.add_argument("--held", type=int, default=4, help="chunks that are held out")
@@ -95,7 +96,10 @@ class Training:
         for module in self.net.modules():
             if isinstance(module, (networks.Head, networks.Linear)):
                 in_float(module)
-        self.optimizer = torch.optim.AdamW(grouped(self.net, args.decay), lr=args.rate, **({"fused": True} if self.device.startswith("cuda") else {}))
+        # With pictures from other processes nothing else of this one uses the GPU, as a capture demands.
+        self.replays, self.warm, self.graph = self.device.startswith("cuda") and args.renderers > 0, 0, None
+        known = dict(lr=torch.tensor(args.rate, device=self.device), fused=True, capturable=True) if self.replays else dict(lr=args.rate)
+        self.optimizer = torch.optim.AdamW(grouped(self.net, args.decay), **known)
         self.follows = [(a, b) for a, b in zip(self.average.state_dict().values(), self.net.state_dict().values())]
         self.step, self.used, self.checked, self.stopped = 0, 0.0, 0.0, False
         self.folder = pathlib.Path(args.out)
@@ -135,9 +139,19 @@ class Training:
 
     def learn(self, target):
         """One step; the parts of its loss."""
+        rate = self.args.rate * rate_at(self.progress())
         for group in self.optimizer.param_groups:
-            group["lr"] = self.args.rate * rate_at(self.progress())
+            if torch.is_tensor(group["lr"]):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
         self.net.train()
+        parts = self.replayed(target) if self.replays else self.update(target)
+        self.step += 1
+        self.follow()
+        return parts
+
+    def update(self, target):
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.device.startswith("cuda")):
             outputs = self.net(target["image"])
         parts = self.loss(outputs, target)
@@ -145,9 +159,28 @@ class Training:
         sum(parts.values()).backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 10.0)
         self.optimizer.step()
-        self.step += 1
-        self.follow()
-        return parts
+        return {k: v.detach() for k, v in parts.items()}
+
+    def replayed(self, target):
+        """After some steps as they are, one is captured as a graph, whose replay needs no time of the CPU."""
+        if self.warm < WARM_STEPS:
+            self.warm += 1
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                parts = self.update(target)
+            torch.cuda.current_stream().wait_stream(side)
+            return parts
+        if self.graph is None:
+            self.static = {k: v.clone() for k, v in target.items()}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                self.parts = self.update(self.static)
+            self.graph = graph
+        for name, value in target.items():
+            self.static[name].copy_(value)
+        self.graph.replay()
+        return {k: v.clone() for k, v in self.parts.items()}
 
     @torch.no_grad()
     def follow(self):
