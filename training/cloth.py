@@ -62,20 +62,36 @@ def crown(rays, p):
     return turn, torch.acos(dot(rays, axis).clamp(-0.9999, 0.9999)) / math.pi
 
 
-def hair(attributes, p, per_cm):
-    """Colour, alpha, openness, relief and strand noise of the hair's shell."""
+def wisps(turn, away, p, per_cm):
+    """Single strands and tufts, 0 where there are none: what makes edges of hair ragged."""
+    su, sv = spread(p["hair_tile"][:, :1]), spread(p["hair_tile"][:, 1:])
+    bend = 0.03 * tile(noise.CLOUD, 3 * turn + sv, 2 * away + su) * (0.3 + spread(p["curl"]))
+    fine = tile(noise.STRAND, 4.3 * (turn + bend) + sv, 0.7 * away + su) * smoothstep(0.8, 3.5, per_cm * 0.25)
+    tufts = tile(noise.STRAND, 1.4 * (turn + 2 * bend) + su, 0.5 * away + sv)
+    return fine, tufts
+
+
+def hair(attributes, facing, p, per_cm):
+    """Colour, alpha, openness, relief and strand noise of the hair's shell; facing is 1 towards the camera and 0 at its outline."""
     rays, level, inside = towards(attributes[:, :3] + 1e-6), attributes[:, 4:5], attributes[:, 5:6]
     turn, away = crown(rays, p)
     hanging = smoothstep(0.60, 0.66, level) * (spread(p["length"]) > 0.1)
     away = away + hanging * (level - 0.62) * 2.5
     strands, locks = hair_noise(turn, away, p, per_cm)
-    streaks = spread(p["streaks"])
-    colour = spread(p["hair"]) * (1 + 0.55 * streaks * strands + 0.25 * locks * streaks).clamp(0.25, 2.2)
-    ragged = inside + 2.2 * strands + 2.6 * locks + 1.5
+    fine, tufts = wisps(turn, away, p, per_cm)
+    streaks, loose, fray = spread(p["streaks"]), spread(p["wisps"]), spread(p["fray"]) * (1 - 0.75 * hanging)
+    colour = spread(p["hair"]) * (1 + 0.45 * streaks * strands + 0.25 * locks * streaks).clamp(0.25, 2.2)
+    grey = spread(p["grey"]) * (0.6 + 0.6 * smoothstep(20, 4, inside))
+    white = smoothstep(1.0, 3.2, 0.8 * fine + 0.8 * tufts + 3 * grey) * (grey > 0.05) * 0.75
+    colour = torch.lerp(colour, skin.colour(colour, (0.38, 0.37, 0.36)), white)
+    ragged = inside + 2.2 * strands + 2.6 * locks + 1.5 + loose * (4.5 * fine + 4.5 * tufts)
     tips = smoothstep(1.0, 0.93, level + 0.03 * locks + 0.02 * strands) + (level < 0.8)
     thin = smoothstep(-3.5, 4.5, ragged) * tips.clamp(0, 1)
     short = (1 - smoothstep(0.1, 0.5, spread(p["side"]))) * 0.5
     alpha = thin * (1 - short * (0.4 - 0.3 * strands).clamp(0, 1))
+    # Seen along the surface, hair is single strands.
+    rim = (facing - 0.3 * fray) / (0.06 + 0.5 * fray)
+    alpha = alpha * smoothstep(-0.75, 0.35, rim + 0.45 * fine + 0.4 * tufts) * torch.lerp(torch.ones_like(fray), smoothstep(0.0, 0.2, facing), fray)
     openness = (0.55 + 0.22 * locks + 0.14 * strands).clamp(0.12, 1) * (0.55 + 0.45 * smoothstep(-2, 10, inside))
     return colour, alpha, openness, 0.035 * locks + 0.012 * strands, strands
 
@@ -99,8 +115,8 @@ def combed(normal, fall, strands):
     return towards(fall - normal * dot(fall, normal) + 0.25 * strands * side)
 
 
-def hair_light(lights, normal, to_camera, colour, openness, shadow, tangent):
-    """Diffuse light of a rough volume and two bands of shine, the second in the hair's own colour."""
+def hair_light(lights, normal, to_camera, colour, openness, shadow, tangent, softness):
+    """Diffuse light of a rough volume and two bands of shine, the second in the hair's own colour; softness, 0 to 1, widens them."""
     wrap = torch.full((1, 1, 1, 1), 0.35, device=colour.device)
     total = colour * lights.diffuse(normal, openness, shadow, wrap)
     for i, (to, lamp) in enumerate(zip(lights.to, lights.colour)):
@@ -109,7 +125,7 @@ def hair_light(lights, normal, to_camera, colour, openness, shadow, tangent):
         for shift, power, tint in ((-0.08, 90, 0.035), (0.10, 22, None)):
             t = towards(tangent + shift * normal)
             sine = (1 - dot(t, half) ** 2).clamp(0, 1).sqrt()
-            band = sine**power * front * openness
+            band = sine ** (power * (1 - 0.8 * softness)) * front * openness * (1 - 0.5 * softness)
             total = total + lamp * band * (tint if tint is not None else colour * 0.55)
     return total
 
@@ -148,14 +164,17 @@ def mask(attributes, p, per_cm):
     return base.expand_as(rest).clamp(0, 1), (shape + straps).clamp(0, 1) * (y < bottom + 6), 0.035 * pleats + 0.015 * folds
 
 
-def full_beard(rest, p, per_cm):
-    """How open, alpha and colour of a beard that stands off the skin."""
+def full_beard(rest, facing, p, per_cm):
+    """How open, alpha and colour of a beard that stands off the skin; facing as for hair."""
     area = shells.beard_area(rest.permute(0, 2, 3, 1), p)[:, None]
     u, v = torch.atan2(rest[:, :1], 2 - rest[:, 2:]) * 9, rest[:, 1:2]
     tiles = spread(p["hair_tile"][:, :1])
     strands = tile(noise.STRAND, u / 5 + tiles, v / 14) * smoothstep(0.6, 2.5, per_cm * 0.2)
     locks = tile(noise.CLOUD, u / 9 + tiles, v / 14)
     mouth = smoothstep(0.0, 0.25, (((rest[:, :1] / 2.35) ** 2 + ((v - 4.05) / 0.82) ** 2) - 1))
-    alpha = smoothstep(0.12, 0.75, area + 0.18 * strands + 0.1 * locks) * mouth * (0.9 + 0.2 * strands).clamp(0, 1)
-    colour = spread(p["beard_colour"]) * (1 + 0.4 * strands + 0.2 * locks).clamp(0.3, 2)
+    fray = spread(p["fray"])
+    alpha = smoothstep(0.12, 0.75, area + (0.12 + 0.16 * fray) * strands + 0.16 * locks) * mouth * (0.9 + 0.2 * strands).clamp(0, 1)
+    alpha = alpha * smoothstep(-0.6, 0.35, (facing - 0.35 * fray) / (0.06 + 0.5 * fray) + 0.5 * strands + 0.25 * locks)
+    grey = smoothstep(1.0, 2.8, 0.7 * strands + 0.6 * locks + 2.6 * spread(p["grey"])) * (spread(p["grey"]) > 0.05) * 0.8
+    colour = torch.lerp(spread(p["beard_colour"]), skin.colour(area, (0.40, 0.39, 0.38)), grey) * (1 + 0.4 * strands + 0.2 * locks).clamp(0.3, 2)
     return (0.6 + 0.3 * strands + 0.25 * locks).clamp(0, 1), alpha, colour

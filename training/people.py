@@ -6,8 +6,8 @@ import expression
 
 # Colours are linear light, red green blue.
 HAIR = {
-    "black": (0.012, 0.010, 0.010), "dark": (0.030, 0.018, 0.012), "brown": (0.075, 0.040, 0.020),
-    "light": (0.17, 0.10, 0.05), "blond": (0.38, 0.27, 0.14), "red": (0.22, 0.065, 0.02), "white": (0.55, 0.54, 0.52),
+    "black": (0.012, 0.010, 0.010), "dark": (0.024, 0.016, 0.012), "brown": (0.060, 0.036, 0.021),
+    "light": (0.15, 0.10, 0.06), "blond": (0.34, 0.26, 0.165), "red": (0.18, 0.07, 0.03), "white": (0.55, 0.54, 0.52),
 }
 IRIS = {
     "dark": (0.035, 0.016, 0.008), "brown": (0.11, 0.045, 0.015), "hazel": (0.16, 0.10, 0.03),
@@ -43,7 +43,7 @@ def skin(rng):
         blotch=rng.uniform(0.2, 1.2), oil=rng.uniform(0.15, 1.0), pores=rng.uniform(0.3, 1.3),
         freckles=rng.uniform(0.3, 1) if rng.random() < 0.25 * (1 - melanin) else 0.0, moles=rng.uniform(0, 1) ** 2,
         wrinkles=np.clip(1.3 * age - 0.2 + rng.normal(0, 0.15), 0.05, 1.2), bags=rng.uniform(0, 0.5) + 0.5 * age,
-        tile=rng.random(2).astype(np.float32) * 17,
+        zones=rng.normal(0, 0.6, 8), tile=rng.random(2).astype(np.float32) * 17,
     )
 
 
@@ -51,14 +51,14 @@ def hair_colour(rng, melanin, age):
     if rng.random() < np.clip(age - 0.55, 0, 0.45) * 1.3:
         return np.float32(HAIR["white"]) * rng.uniform(0.35, 1) * np.float32([1, 1, 1])
     fair = (1 - melanin) ** 1.5
-    name = pick(rng, HAIR, [1.2, 1.3, 0.4 + fair, 0.1 + fair, 0.03 + 0.6 * fair, 0.02 + 0.25 * fair, 0.02])
+    name = pick(rng, HAIR, [1.8, 1.6, 0.5 + fair, 0.1 + 0.8 * fair, 0.02 + 0.5 * fair, 0.01 + 0.15 * fair, 0.02])
     return vary(rng, HAIR[name])
 
 
 def hair(rng, woman, melanin, age):
     weights = [0.01, 0.1, 0.3, 0.9, 0.1 + 0.5 * melanin, 0.35, 0] if woman else [0.12, 1.0, 0.35, 0.1, 0.03 + 0.25 * melanin, 0.04, 0.15 + 0.5 * age]
     style = pick(rng, range(7), weights)
-    height = rng.normal(0, 0.45) - (1.3 * rng.random() if style == RECEDING else 0)
+    height = rng.normal(0, 0.6) - (1.3 * rng.random() if style == RECEDING else 0)
     fringe = rng.random() < (0.45 if style in (MEDIUM, LONG) else 0.15)
     return dict(
         style=float(style), hairline=height, receding=rng.uniform(0.5, 1) if style == RECEDING else abs(rng.normal(0, 0.15)),
@@ -70,6 +70,8 @@ def hair(rng, woman, melanin, age):
         length={MEDIUM: rng.uniform(2, 9), LONG: rng.uniform(8, 30)}.get(style, 0.0),
         curl=rng.uniform(0.5, 1) if style == AFRO else rng.beta(0.8, 2) + 0.25 * melanin, mess=rng.uniform(0.05, 0.6),
         bun=float(rng.choice([0, 1, 2])) if style == TIED else 0.0, stubble=rng.uniform(0, 1), streaks=rng.uniform(0.1, 0.6),
+        swept=rng.uniform(0.3, 1.1) * rng.choice([-1, 1]) if style in (SHORT, MEDIUM, LONG) and rng.random() < 0.14 else 0.0, peak=rng.normal(0, 0.5),
+        wisps=rng.beta(1.3, 2), fray=rng.uniform(0.15, 1) * (0.3 if style == TIED else 1), grey=rng.beta(1, 2.5) * np.clip(2.2 * age - 0.6, 0, 1), softness=rng.uniform(0.1, 1),
         hair=hair_colour(rng, melanin, age), parting=rng.uniform(-40, 40), hair_tile=rng.random(2).astype(np.float32) * 11,
     )
 
@@ -85,9 +87,12 @@ def beard(rng, woman, colour):
 
 
 def brows(rng, woman, colour):
-    thick = rng.uniform(0.25, 0.5) if woman else rng.uniform(0.36, 0.72)
+    thick = rng.uniform(0.24, 0.42) if woman else rng.uniform(0.28, 0.52)
+    # Below the places that the kit calls brows: drawn there they looked raised.
+    height = rng.normal(-0.44 if woman else -0.56, 0.15)
     return dict(
-        brow=np.float32([thick, rng.uniform(0.35, 1), rng.normal(0, 0.16), rng.normal(0, 0.12), rng.uniform(-0.1, 0.35)]),
+        brow=np.float32([thick, rng.uniform(0.28, 0.85), height, rng.normal(0, 0.12), rng.uniform(-0.1, 0.35) * (1 if woman else 0.6)]),
+        brow_uneven=np.float32([rng.normal(0, 0.06), rng.normal(0, 0.06)]), brow_ragged=rng.uniform(0.2, 1),
         brow_join=rng.uniform(0.2, 0.7) if rng.random() < 0.08 else 0.0,
         brow_colour=vary(rng, np.minimum(colour * rng.uniform(0.3, 0.75), 0.2), 0.15),
     )
@@ -97,8 +102,8 @@ def eyes(rng, melanin):
     fair = (1 - melanin) ** 2
     name = pick(rng, IRIS, [1.2, 1.0, 0.05 + 0.5 * fair, 0.005 + 0.35 * fair, 0.005 + 0.3 * fair, 0.005 + 0.6 * fair])
     return dict(
-        iris=vary(rng, IRIS[name], 0.2), iris_radius=rng.uniform(0.56, 0.64), pupil=rng.uniform(0.26, 0.58), limbus=rng.uniform(0.3, 1),
-        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.46, 0.425, 0.39), 0.15) * (1 - 0.3 * melanin), lashes=rng.uniform(0.25, 1), eye_tile=rng.random(2).astype(np.float32),
+        iris=vary(rng, IRIS[name], 0.2), iris_radius=rng.uniform(0.555, 0.605), pupil=rng.uniform(0.26, 0.58), limbus=rng.uniform(0.3, 1),
+        veins=rng.uniform(0, 1) ** 2, sclera=vary(rng, (0.46, 0.425, 0.39), 0.15) * (1 - 0.3 * melanin), lashes=rng.uniform(0.25, 1), lid_fold=rng.uniform(0.1, 1), lid_height=rng.uniform(0.25, 0.62), eye_tile=rng.random(2).astype(np.float32),
     )
 
 

@@ -238,7 +238,7 @@ class Picture:
         px = self._layer("cover", self.stock.cover, torch.cat([rest, grid], -1), absent)
         on = spread(px.p["mask"]) > 0
         fabric, fabric_alpha, height = cloth.mask(px.attributes, px.p, px.per_cm)
-        grown, beard_alpha, tint = cloth.full_beard(px.attributes[:, :3], px.p, px.per_cm)
+        grown, beard_alpha, tint = cloth.full_beard(px.attributes[:, :3], dot(px.normal, px.to_camera), px.p, px.per_cm)
         px.raise_by(height * on)
         shadow = px.shadow()
         open_ = torch.full_like(shadow, 0.8)
@@ -259,10 +259,10 @@ class Picture:
     def _hair(self):
         who, q = self.who, self.parts["hair"]
         px = self._layer("hair", self.stock.hair, self._shell_attributes(who.hair_inside, q), self._pad(who.hair_hidden, q))
-        colour, alpha, openness, height, strands = cloth.hair(px.attributes, px.p, px.per_cm)
+        colour, alpha, openness, height, strands = cloth.hair(px.attributes, dot(px.normal, px.to_camera), px.p, px.per_cm)
         px.raise_by(height)
         tangent = cloth.combed(px.normal, self.view.rotation[:, :, 1][px.image][..., None, None], strands)
-        self._over(px, cloth.hair_light(px.lights, px.normal, px.to_camera, colour, openness, px.shadow(), tangent), alpha)
+        self._over(px, cloth.hair_light(px.lights, px.normal, px.to_camera, colour, openness, px.shadow(), tangent, spread(px.p["softness"])), alpha)
 
     def _hat(self):
         who, q = self.who, self.parts["hat"]

@@ -94,10 +94,12 @@ def column(values, *keys):
 def hairline(turn, p):
     """Degrees above the horizon at which hair begins, [B,N] for turn [1,N]."""
     away = turn.abs()
-    height, receding, fringe, side, style, opening = column(p, "hairline", "receding", "fringe", "fringe_side", "style", "opening")
+    height, receding, fringe, side, style, opening, swept, peak = column(p, "hairline", "receding", "fringe", "fringe_side", "style", "opening", "swept", "peak")
     front = 31 - 4 * height + receding * 17 * bump(away, 18, 52, 16) + receding * 5
     combed = 1 + 0.35 * side * torch.sin(turn / 40)
-    front = front - fringe * 7 * combed * bump(away, -50, 50, 12)
+    front = front - fringe * 7 * combed * bump(away, -50, 50, 12) - 5 * peak * torch.exp(-((turn / 9) ** 2))
+    # A lock combed over one brow or eye.
+    front = front - swept.abs() * 36 * bump(turn * torch.sign(swept), 8, 56, 14)
     long = (style == people.LONG) | (style == people.MEDIUM)
     turn_down = torch.where(long, opening, torch.full_like(opening, 66.0))
     down = torch.sigmoid((away - turn_down - 6) / 3)

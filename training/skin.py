@@ -58,6 +58,10 @@ def pigments(s):
     blood = s.get("blood") * (1 + 0.12 * blotch * cloud + 0.06 * fine)
     flush = 0.5 * s.spot(4.3, 0.6, 2.0, 1.7) + 0.55 * s.spot(0, 0.4, 1.3, 1.2) + 0.35 * s.spot(0, 7.4, 1.3, 0.8) + 0.5 * smoothstep(7.2, 8.4, s.side) * (s.y < 3) * (s.y > -6)
     blood = blood + flush * (0.35 + 0.4 * s.get("blush"))
+    zones = s.get("zones", 0) * s.spot(0, -7.2, 5, 2.2) + s.get("zones", 1) * s.spot(4.2, 0.8, 2.4, 2.6) + s.get("zones", 2) * s.spot(0, 7.2, 2.6, 1.9)
+    zones = zones + s.get("zones", 3) * smoothstep(3.5, 6, s.y + 0.45 * s.side) + s.get("zones", 4) * coarse * 0.5
+    melanin = melanin + (0.07 + 0.1 * s.get("melanin")) * zones
+    blood = blood + 0.22 * (s.get("zones", 5) * s.spot(4.2, 0.8, 2.2, 2) + s.get("zones", 6) * s.spot(0, 0.2, 1.4, 1.5) + s.get("zones", 7) * s.spot(0, 7.2, 2, 1.5))
     eye = smoothstep(1.1, 0.1, s.field(fields.LIDS))
     low = smoothstep(-2.9, -2.2, s.y) * smoothstep(1.5, 0.3, s.field(fields.LIDS))
     melanin = melanin + eye * 0.10 + low * 0.10 * s.get("bags") - 0.05 * s.spot(0, -7, 5, 2)
@@ -109,15 +113,23 @@ def brow(s):
     """How much of a pixel is brow hair."""
     thick, density, height, tilt, arch = (s.get("brow", i) for i in range(5))
     t = (s.side - 1.15) / 4.7
-    middle = -4.92 - height - 0.45 * torch.sin((t * 1.35).clamp(0, 1.6) * 2.0) - arch * torch.exp(-(((t - 0.68) / 0.22) ** 2)) + tilt * (t - 0.4) * -1.2 + 0.45 * (t - 0.75).clamp(min=0) * 4
+    own = torch.sign(s.x)
+    height, tilt = height + own * s.get("brow_uneven", 0), tilt + own * s.get("brow_uneven", 1)
+    middle = -4.92 - height - 0.45 * torch.sin((t * 1.35).clamp(0, 1.6) * 2.0) - arch * torch.exp(-(((t - 0.68) / 0.22) ** 2)) + tilt * (t - 0.4) * -1.2 + 0.45 * (t - 0.75).clamp(min=0) * 4 + 0.14 * smoothstep(0.3, 0.8, t)
     half = thick * (1.05 - 0.75 * smoothstep(0.45, 1.05, t)) * smoothstep(-0.12, 0.12, t + s.get("brow_join") * 0.3)
     lean = 1.05 * (1 - t.clamp(0, 1))
     du, dv = s.side, s.y - middle
     along, across = du * torch.cos(lean) - dv * torch.sin(lean), du * torch.sin(lean) + dv * torch.cos(lean)
     hairs = noise.sample(noise.STRAND, across / 1.9 + s.get("tile", 0), along / 6 + s.get("tile", 1)) * s.visible(0.1)
     ends = smoothstep(1.16, 0.95, t) * smoothstep(-0.16, 0.14, t + s.get("brow_join") * 0.35)
-    inside = smoothstep(1.25, 0.35, dv.abs() / half.clamp_min(0.02) - 0.18 * hairs) * ends * (s.z < -0.5)
-    return (inside * density * (0.95 + 0.35 * hairs)).clamp(0, 0.96)
+    # Hairs grow out of the upper edge and towards the nose one by one; the lower edge is clean.
+    ragged = s.get("brow_ragged")
+    far = dv / half.clamp_min(0.02)
+    upper = torch.where(far < 0, 0.75 + 0.35 * ragged, torch.ones_like(far)) * far.abs()
+    sparse = 0.45 + 0.55 * smoothstep(-0.1, 0.35, t)
+    loose = torch.where(far < 0, 0.15 + 0.5 * ragged, 0.12 + 0.15 * ragged) + 0.3 * ragged * (1 - sparse)
+    inside = smoothstep(1.25, 0.3, upper - loose * hairs) * ends * (s.z < -0.5)
+    return (inside * density * sparse ** (0.5 * ragged) * (0.95 + (0.25 + 0.35 * ragged) * hairs)).clamp(0, 0.96)
 
 
 def stubble(s):
@@ -149,7 +161,9 @@ def paint(s):
     base = skin_colour(s)
     lid = smoothstep(0.95, 0.2, s.field(fields.LIDS)) * smoothstep(-2.9, -3.3, s.y)
     base = torch.lerp(base, s.get("shadow_colour"), (lid * s.get("shadow")).clamp(0, 0.8))
-    liner = smoothstep(0.15, 0.03, s.field(fields.LIDS)) * (0.25 * s.get("lashes") + 0.75 * s.get("liner"))
+    crease = torch.exp(-(((s.field(fields.LIDS) - s.get("lid_height")) / 0.07) ** 2)) * smoothstep(-2.9, -3.4, s.y) * s.get("lid_fold")
+    base = base * (1 - 0.4 * crease * colour(base, (0.8, 1.0, 1.0)))
+    liner = smoothstep(0.15, 0.03, s.field(fields.LIDS)) * (0.5 * s.get("lashes") + 0.75 * s.get("liner"))
     base = base * (1 - 0.8 * liner.clamp(0, 1) * smoothstep(-2.4, -3.2, s.y))
     rim = smoothstep(0.12, 0.0, s.field(fields.LIDS)) * smoothstep(-3.1, -2.5, s.y)
     base = torch.lerp(base, base * colour(base, (1.05, 0.72, 0.70)), 0.6 * rim)
@@ -173,7 +187,7 @@ def relief(s, brows_up, smile, hair):
     frown = -torch.exp(-(((s.side - 0.55 - 0.08 * wobble) / 0.14) ** 2) - ((s.y + 5.2) / 0.7) ** 2)
     under = -torch.exp(-(((s.field(fields.LIDS) - 0.62) / 0.16) ** 2)) * smoothstep(-2.6, -2.0, s.y) * s.get("bags")
     fold = -torch.exp(-((s.field(fields.FOLD) / 0.22) ** 2)) * (0.35 * age + 0.8 * spread(smile))
-    lid = -torch.exp(-(((s.field(fields.LIDS) - 0.55) / 0.10) ** 2)) * smoothstep(-3.3, -3.8, s.y) * 0.6
+    lid = -torch.exp(-(((s.field(fields.LIDS) - s.get("lid_height")) / 0.10) ** 2)) * smoothstep(-3.1, -3.5, s.y) * (0.2 + 1.2 * s.get("lid_fold"))
     deep = 0.02 * forehead * (0.55 * age + 1.3 * spread(brows_up)) + 0.014 * feet * (age + spread(smile)) + 0.05 * frown * age
     grooves = 0.005 * lip_mask(s) * s.noise(noise.STRAND, 1.6, 0.08)
     strands = 0.02 * hair * s.noise(noise.STRAND, 2, 0.1)

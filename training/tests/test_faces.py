@@ -162,7 +162,7 @@ class Faces(unittest.TestCase):
             values[arkit.INDEX[name]] = v
         who.update(pose=np.float32(pose), position=np.float32(place), identity=0 * who["identity"], coefficients=values,
                    gaze=np.zeros((2, 2), np.float32), glasses=np.float32(glasses), hat=np.float32(hat), front=np.float32(front), mask=np.float32(mask),
-                   style=np.float32(0), beard_length=np.float32(0), parts=np.float32(people.WHOLE))
+                   style=np.float32(0), beard_length=np.float32(0), parts=np.float32(people.WHOLE), iris_radius=np.float32(0.58))
         w = describe.stack([where], "cpu")
         with torch.no_grad():
             return self.renderer._people([who], w, torch.tensor([300.0]), torch.tensor([[64.0, 64]]), 128)[1]
