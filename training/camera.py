@@ -91,16 +91,53 @@ def vignette(image, p):
     return image * (1 - spread(p["vignette"]) * (x * x + y * y) / 2)
 
 
+def resized(image, scale):
+    """Each picture [B] times as large, in the upper left corner of one of the same size; the border repeats."""
+    b, _, h, w = image.shape
+    y, x = torch.meshgrid(torch.arange(h, device=image.device) + 0.5, torch.arange(w, device=image.device) + 0.5, indexing="ij")
+    grid = torch.stack([x * 2 / w, y * 2 / h], -1) / scale[:, None, None, None] - 1
+    return F.grid_sample(image, grid, align_corners=False, padding_mode="border")
+
+
 def shrink(image, p):
     """Some pictures were smaller once."""
-    out = image.clone()
+    s = p["scale"]
+    return resized(spread_points(image, 0.42 * (1 / s**2 - 1).clamp(min=0).sqrt()), s)
+
+
+def enlarge(image, p):
     h, w = image.shape[2:]
-    for scale in p["scale"].unique().tolist():
-        if scale < 1:
-            chosen = p["scale"] == scale
-            small = F.interpolate(image[chosen], size=(round(h * scale), round(w * scale)), mode="area")
-            out[chosen] = F.interpolate(small, size=(h, w), mode="bilinear", align_corners=False)
-    return out
+    s = p["scale"]
+    y, x = torch.meshgrid(torch.arange(h, device=image.device) + 0.5, torch.arange(w, device=image.device) + 0.5, indexing="ij")
+    # Beyond the middles of its last pixels a small picture has nothing.
+    x, y = (torch.minimum(v * s[:, None, None], n * s[:, None, None] - 0.5) for v, n in ((x, w), (y, h)))
+    return F.grid_sample(image, torch.stack([x * 2 / w, y * 2 / h], -1) - 1, align_corners=False, padding_mode="border")
+
+
+def flicker(image, p):
+    """Bands that lamps leave where rows are read one after another."""
+    h = image.shape[2]
+    y = torch.arange(h, device=image.device).reshape(1, 1, h, 1) / h
+    much, often, phase = (spread(p["flicker"][:, i]) for i in range(3))
+    return image * (1 + much * torch.sin(y * often * 2 * math.pi + phase))
+
+
+def infrared(image, p):
+    """Skin and cloth are pale where only long waves count."""
+    grey = (0.9 * image[:, :1] + 0.1 * image[:, 1:2]).clamp(min=0) ** 0.75
+    return torch.where(spread(p["infrared"]) > 0, grey.expand_as(image), image)
+
+
+BAYER = ((0, 8, 2, 10), (12, 4, 14, 6), (3, 11, 1, 9), (15, 7, 13, 5))
+
+
+def few_colours(image, p):
+    """As pictures with a palette are: so many steps of each colour, mixed in a pattern."""
+    h, w = image.shape[2:]
+    pattern = torch.tensor(BAYER, device=image.device, dtype=image.dtype) / 16 - 0.47
+    pattern = pattern.repeat(-(-h // 4), -(-w // 4))[:h, :w]
+    steps = spread(p["colours"].clamp_min(2)) - 1
+    return torch.where(spread(p["colours"]) > 0, ((image * steps + 0.8 * pattern).round() / steps).clamp(0, 1), image)
 
 
 def sharpen(image, p):
@@ -115,14 +152,18 @@ def cosines(device):
     return d.to(device)
 
 
-def quantized(plane, step):
-    """Blocks of 8×8 whose cosines are rounded to multiples of step [B,8,8]; plane [B,H,W] of 0 to 255."""
+def quantized(plane, step, dead=None):
+    """Blocks of 8×8 whose cosines are rounded to multiples of step [B,8,8]; plane [B,H,W] of 0 to 255. dead [B], up to 0.5, rounds small ones down,
+    as video codecs do."""
     b, h, w = plane.shape
     full = F.pad(plane[:, None], (0, -w % 8, 0, -h % 8), mode="replicate")[:, 0]
     blocks = full.reshape(b, full.shape[1] // 8, 8, full.shape[2] // 8, 8).transpose(2, 3) - 128
     d = cosines(plane.device)
     q = step[:, None, None]
-    back = d.T @ (torch.round(d @ blocks @ d.T / q) * q) @ d
+    level = d @ blocks @ d.T / q
+    floor = 0 if dead is None else dead[:, None, None, None, None]
+    rounded = torch.sign(level) * (level.abs() + 0.5 - floor).floor()
+    back = d.T @ (rounded * q) @ d
     return (back + 128).transpose(2, 3).reshape(full.shape)[:, :h, :w]
 
 
@@ -135,8 +176,8 @@ def compress(image, p):
     r, g, b = (image * 255).unbind(1)
     y = 0.299 * r + 0.587 * g + 0.114 * b
     small = F.avg_pool2d(torch.stack([(b - y) * 0.564, (r - y) * 0.713], 1), 2)
-    y = quantized(y, step)
-    chroma = [quantized(small[:, i] + 128, step * 1.5) - 128 for i in (0, 1)]
+    y = quantized(y, step, p["dead"])
+    chroma = [quantized(small[:, i] + 128, step * 1.5, p["dead"]) - 128 for i in (0, 1)]
     cb, cr = F.interpolate(torch.stack(chroma, 1), size=y.shape[1:], mode="bilinear", align_corners=False).unbind(1)
     out = torch.stack([y + 1.403 * cr, y - 0.344 * cb - 0.714 * cr, y + 1.773 * cb], 1)
     return torch.where(spread(p["quality"]) >= 1, image, (out / 255).clamp(0, 1))
@@ -144,8 +185,8 @@ def compress(image, p):
 
 def photograph(image, p, target):
     """Linear light [B,3,H,W] to bytes."""
-    image = warp(image, p["distortion"])
+    image = infrared(warp(image, p["distortion"]), p)
     image = spread_points(image.clamp(0, 60), p["blur"], p["motion"], p["motion_turn"])
-    image = vignette(expose(image, p, target), p)
-    image = sharpen(shrink(tone(sense(image, p), p), p), p)
-    return (compress(image, p) * 255).round().clamp(0, 255).to(torch.uint8)
+    image = shrink(flicker(vignette(expose(image, p, target), p), p), p)
+    image = compress(sharpen(tone(sense(image, p), p), p), p)
+    return (enlarge(few_colours(image, p), p) * 255).round().clamp(0, 255).to(torch.uint8)

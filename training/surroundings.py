@@ -10,8 +10,11 @@ LURES, LIMBS, PALETTE, KINDS = 2, 16, 8, 12
 
 
 def temperature(rng):
-    """The colour of a lamp from candle to overcast sky, of equal luminance."""
-    warm = np.clip(rng.normal(0.08, 0.26), -0.6, 0.9)
+    return warmth(np.clip(rng.normal(0.08, 0.26), -0.6, 0.9))
+
+
+def warmth(warm):
+    """The colour of a lamp from overcast sky (-0.6) to candle (0.9), of equal luminance."""
     c = np.float32([1 + 0.45 * warm, 1.0, 1 - 0.62 * warm]) if warm > 0 else np.float32([1 + 0.3 * warm, 1.0, 1 - 0.5 * warm])
     return c / (0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2])
 
@@ -23,11 +26,11 @@ def towards(rng, side=60, up=35):
 
 
 def light(rng):
-    """Lamps and sky. Kinds: soft room, one hard lamp, sun, window from one side, light from behind, screen in the dark."""
-    kind = rng.choice(6, p=[0.38, 0.15, 0.14, 0.17, 0.08, 0.08])
-    ambient = [rng.uniform(0.5, 1.0), rng.uniform(0.06, 0.3), rng.uniform(0.25, 0.6), rng.uniform(0.15, 0.4), rng.uniform(0.4, 0.8), rng.uniform(0.02, 0.15)][kind]
-    key = [rng.uniform(0.2, 0.8), rng.uniform(0.8, 2), rng.uniform(1.2, 3), rng.uniform(0.8, 1.8), rng.uniform(0.1, 0.4), rng.uniform(0.4, 1)][kind]
-    main = [towards(rng), towards(rng), towards(rng, 90, 45), towards(rng, 20, 15), towards(rng), towards(rng, 12, -10)][kind]
+    """Lamps and sky. Kinds: soft room, one hard lamp, sun, window from one side, light from behind, screen in the dark, lamps in a ceiling."""
+    kind = rng.choice(7, p=[0.27, 0.13, 0.11, 0.19, 0.08, 0.07, 0.15])
+    ambient = [rng.uniform(0.5, 1.0), rng.uniform(0.06, 0.3), rng.uniform(0.25, 0.6), rng.uniform(0.06, 0.4), rng.uniform(0.4, 0.8), rng.uniform(0.02, 0.15), rng.uniform(0.15, 0.6)][kind]
+    key = [rng.uniform(0.2, 0.8), rng.uniform(0.8, 2), rng.uniform(1.2, 3), rng.uniform(0.8, 2.4), rng.uniform(0.1, 0.4), rng.uniform(0.4, 1), rng.uniform(0.5, 1.6)][kind]
+    main = [towards(rng), towards(rng), towards(rng, 90, 45), towards(rng, 20, 15), towards(rng), towards(rng, 12, -10), towards(rng, 70, 72)][kind]
     if kind == 3:
         main = np.float32([rng.choice([-1, 1]) * rng.uniform(0.6, 1), -rng.uniform(0, 0.5), -rng.uniform(0, 0.6)])
     back = towards(rng, 50, 25) * np.float32([1, 1, -1])
@@ -36,9 +39,14 @@ def light(rng):
     level = np.float32([key, rng.uniform(0, 0.6) * (3 if kind == 4 else 1), rng.uniform(0, 0.25)])
     one, two = temperature(rng), temperature(rng)
     sky = ambient * temperature(rng)
+    if rng.random() < 0.2:
+        # Daylight from one side, lamps from the other.
+        one, two = (warmth(rng.uniform(-0.6, -0.2)), warmth(rng.uniform(0.3, 0.9)))[:: rng.choice([-1, 1])]
+        level[1] = max(level[1], rng.uniform(0.2, 0.9))
+        lamps[1, 0] = -np.sign(lamps[0, 0] + 1e-6) * abs(lamps[1, 0])
     return dict(
         lamp_direction=lamps, lamp_colour=np.stack([one, two, temperature(rng)]) * level[:, None],
-        lamp_soft=[rng.uniform(3, 7), rng.uniform(0.6, 2), rng.uniform(0.5, 1.2), rng.uniform(3, 8), rng.uniform(2, 6), rng.uniform(2, 6)][kind],
+        lamp_soft=[rng.uniform(3, 7), rng.uniform(0.6, 2), rng.uniform(0.5, 1.2), rng.uniform(3, 8), rng.uniform(2, 6), rng.uniform(2, 6), rng.uniform(2, 7)][kind],
         sky=sky, ground=sky * rng.uniform(0.25, 0.8) * np.clip(rng.normal(1, 0.08, 3), 0.7, 1.3),
         side_light=ambient * rng.uniform(0, 0.8) * two, side_direction=towards(rng, 90, 5),
     )
@@ -137,16 +145,33 @@ def backdrop(rng):
     )
 
 
+def codec(rng):
+    """A smaller original, and losses: none, as of photographs, as of video calls."""
+    kind = rng.choice(3, p=[0.18, 0.5, 0.32])
+    scale = np.exp(rng.uniform(np.log(0.22), 0)) if rng.random() < 0.45 else 1.0
+    # What is small and badly coded at once shows nothing.
+    worst = 0.07 if scale > 0.7 else 0.3
+    return dict(scale=scale, quality=[1.0, rng.uniform(0.25, 0.95), rng.uniform(worst, worst + 0.3)][kind], dead=[0.0, 0.0, rng.uniform(0.1, 0.4)][kind])
+
+
+def exposure(rng):
+    """Stops; now and then far off."""
+    if rng.random() < 0.07:
+        return rng.choice([rng.uniform(-3, -1.3), rng.uniform(1.2, 2.2)])
+    return np.clip(rng.normal(0, 0.55), -1.8, 1.5)
+
+
 def camera(rng):
     """What lens, sensor and codec do to a picture."""
-    clean = rng.random() < 0.2
+    clean = rng.random() < 0.15
     soft = rng.random()
     return dict(
-        blur=rng.uniform(0.2, 0.6) if soft < 0.6 else rng.uniform(0.6, 2.2), motion=rng.uniform(1, 7) if rng.random() < 0.15 else 0.0,
-        motion_turn=rng.uniform(0, np.pi), exposure=np.clip(rng.normal(0, 0.55), -1.8, 1.5), cast=np.clip(rng.normal(1, 0.045, 3), 0.75, 1.3),
+        blur=rng.uniform(0.2, 0.6) if soft < 0.6 else rng.uniform(0.6, 2.4), motion=rng.uniform(1, 9) if rng.random() < 0.2 else 0.0,
+        motion_turn=rng.uniform(0, np.pi), exposure=exposure(rng), cast=np.clip(rng.normal(1, 0.045, 3), 0.75, 1.3),
         shot=0.0 if clean else rng.uniform(0, 0.035) * rng.choice([0.5, 1, 1.6]), read=0.0 if clean else rng.uniform(0, 0.012), grain=rng.uniform(0, 1),
-        contrast=rng.normal(1, 0.12), saturation=0.0 if rng.random() < 0.06 else np.clip(rng.normal(1, 0.22), 0.2, 1.7), gamma=rng.normal(1, 0.08),
+        contrast=rng.normal(1, 0.12), saturation=0.0 if rng.random() < 0.04 else np.clip(rng.normal(1, 0.22), 0.2, 1.7), gamma=rng.normal(1, 0.08),
         shoulder=rng.uniform(0, 1), sharpen=rng.uniform(0, 1.2) if rng.random() < 0.4 else 0.0, vignette=rng.uniform(0, 0.5), haze=rng.uniform(0, 0.3) if rng.random() < 0.12 else 0.0,
-        distortion=rng.normal(0, 0.05) if rng.random() < 0.5 else 0.0, scale=rng.choice([1, 0.75, 0.5, 0.375, 0.25], p=[0.6, 0.12, 0.15, 0.08, 0.05]),
-        quality=1.0 if rng.random() < 0.3 else rng.uniform(0.15, 0.95), seed=rng.integers(0, 2**31),
+        distortion=rng.normal(0, 0.05) if rng.random() < 0.5 else 0.0,
+        infrared=float(rng.random() < 0.03), flicker=np.float32([rng.uniform(0.05, 0.35) if rng.random() < 0.07 else 0.0, rng.uniform(0.5, 4), rng.uniform(0, 6.3)]),
+        colours=rng.uniform(4.5, 10) if rng.random() < 0.05 else 0.0, **codec(rng), seed=rng.integers(0, 2**31),
     )

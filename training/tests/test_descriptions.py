@@ -99,9 +99,33 @@ class Pictures(unittest.TestCase):
 
     def test_a_codec_of_full_quality_changes_nothing(self):
         image = torch.rand(1, 3, 24, 40)
-        self.assertTrue(torch.equal(camera.compress(image, {"quality": torch.ones(1)}), image))
-        lossy = camera.compress(image, {"quality": torch.full((1,), 0.5)})
+        self.assertTrue(torch.equal(camera.compress(image, {"quality": torch.ones(1), "dead": torch.zeros(1)}), image))
+        lossy = camera.compress(image, {"quality": torch.full((1,), 0.5), "dead": torch.zeros(1)})
         self.assertGreater(float((lossy - image).abs().mean()), 0.005)
+
+    def test_video_drops_more_detail(self):
+        image = torch.rand(1, 3, 24, 40, generator=torch.Generator().manual_seed(1))
+        left = [float(camera.compress(image, {"quality": torch.full((1,), 0.2), "dead": torch.full((1,), d)}).std()) for d in (0.0, 0.4)]
+        self.assertLess(left[1], 0.95 * left[0])
+
+    def test_small_originals(self):
+        x = torch.linspace(0, 1, 64).reshape(1, 1, 1, 64).expand(2, 3, 32, 64)
+        p = dict(scale=torch.tensor([0.37, 1.0]))
+        again = camera.enlarge(camera.shrink(x, p), p)
+        # Places stay where they are; only the borders are flat.
+        self.assertLess(float((again - x)[0, ..., 4:-4].abs().max()), 0.02)
+        self.assertLess(float((again - x)[1].abs().max()), 1e-3)
+        noise = torch.rand(2, 3, 32, 64, generator=torch.Generator().manual_seed(1))
+        kept = camera.enlarge(camera.shrink(noise, p), p).std((1, 2, 3)) / noise.std((1, 2, 3))
+        self.assertLess(float(kept[0]), 0.6)
+        self.assertGreater(float(kept[1]), 0.95)
+
+    def test_few_colours(self):
+        image = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+        out = camera.few_colours(image, dict(colours=torch.tensor([4.0, 0.0])))
+        self.assertEqual(len(out[0].unique()), 4)
+        self.assertAlmostEqual(float(out[0].mean()), float(image[0].mean()), delta=0.02)
+        self.assertTrue(torch.equal(out[1], image[1]))
 
     def test_lures_are_drawn(self):
         s = torch.tensor([[0.5, 0.5, 0.3, 0.3, 0, 0.5, 1, 1, 1]])
