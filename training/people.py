@@ -149,9 +149,17 @@ def front(rng):
     )
 
 
+def arm(rng):
+    """How far an upper arm is out and forward, a forearm inward and up (-1 hangs, 0 is level)."""
+    kind = rng.random()
+    if kind < 0.35:
+        return np.float32([rng.uniform(0.02, 0.3), rng.normal(0, 0.15), rng.normal(0.05, 0.1), rng.uniform(-1, -0.8)])
+    return np.float32([rng.uniform(0.05, 0.5), rng.uniform(0, 0.6), rng.uniform(-0.2, 0.8), rng.uniform(-0.3, 0.1) if kind < 0.7 else rng.uniform(0.1, 0.7)])
+
+
 def clothes(rng):
     return dict(
-        shirt=cloth(rng), shirt_two=cloth(rng), pattern=rng.random(5).astype(np.float32), collar=rng.normal(0, 1.2), build=rng.uniform(0.85, 1.2),
+        shirt=cloth(rng), shirt_two=cloth(rng), pattern=rng.random(5).astype(np.float32), collar=rng.normal(0, 1.2), slope=rng.uniform(0.15, 0.45), arms=np.stack([arm(rng) for _ in range(2)]), bare=float(rng.random() < 0.4), build=rng.uniform(0.85, 1.2),
         lean=np.float32([rng.normal(0, 5), rng.normal(0, 12), rng.normal(0, 4)]), shirt_tile=rng.random(2).astype(np.float32) * 7,
     )
 

@@ -26,7 +26,8 @@ class Stock:
         lash = head.material == model.LASH
         self.face_triangles, self.lash_triangles = head.triangles[~lash], head.triangles[lash]
         self.face_material = head.material[~lash]
-        torso = ints(shells.grid_triangles(*props.TORSO, True)) + len(head.neutral)
+        sleeves = props.blob_triangles(props.ARM_BLOBS) + props.TORSO[0] * props.TORSO[1]
+        torso = torch.cat([ints(shells.grid_triangles(*props.TORSO, True)), ints(sleeves)]) + len(head.neutral)
         self.opaque = torch.cat([self.face_triangles, torso])
         cloth_id = torch.full((len(torso),), CLOTH, device=device)
         self.opaque_material = torch.cat([self.face_material, cloth_id])
@@ -150,4 +151,4 @@ class People:
         worn = dict(hair=torch.cat([hair, knot], 1), hat=torch.cat([hat, brim], 1), cover=cover, frame=frame, lens=lens)
         worn = {k: self.without(place(v), self.headless) for k, v in worn.items()}
         held = self.without(place(props.front(p, s.device)), p["parts"] == people.NONE)
-        return dict(worn, torso=self.without(self.on_body(props.torso(p, s.device)), self.naked), front=held)
+        return dict(worn, torso=self.without(self.on_body(torch.cat([props.torso(p, s.device), props.arms(p, s.device)], 1)), self.naked), front=held)

@@ -121,7 +121,9 @@ class Picture:
         rows, columns = (torch.linspace(0, 1, n, device=s.device) for n in props.TORSO)
         wear = torch.zeros(props.TORSO[0] * props.TORSO[1], 3 + s.head.fields.shape[1], device=s.device)
         wear[:, :2] = torch.stack(torch.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
-        return torch.cat([torch.cat([s.head.neutral, s.head.fields], -1), wear])
+        sleeves = props.arms_still(s.device)
+        sleeves = torch.cat([sleeves, torch.zeros(len(sleeves), wear.shape[1] - 3, device=s.device)], 1)
+        return torch.cat([torch.cat([s.head.neutral, s.head.fields], -1), wear, sleeves])
 
     def _opaque(self):
         s, who = self.stock, self.who
@@ -205,6 +207,9 @@ class Picture:
 
     def _clothes(self, px, _):
         worn = cloth.shirt(px.attributes[:, 1:2], px.attributes[:, :1], px.p, px.per_cm)
+        part = px.attributes[:, 2:3]
+        bare = (part > 0.75) | ((part > 0.25) & (spread(px.p["bare"]) > 0))
+        worn = torch.where(bare, skin.tone(spread(px.p["melanin"]), spread(px.p["blood"])), worn)
         shadow = px.shadow()
         return px.matte(worn, torch.full_like(shadow, 0.85), shadow)
 

@@ -190,13 +190,49 @@ def torso(p, device):
     collar, build = p["collar"][:, None, None], p["build"][:, None, None]
     open_ = torch.sigmoid((v - 0.045) * 52)
     legs = torch.sigmoid((v - 0.5) * 20)
-    wide = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (19.5 - 2.5 * v - 3.5 * legs) * build
+    wide = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (17.5 - 1.5 * v - 3.0 * legs) * build
     deep = (6.6 + 0.35 * collar) * (1 - open_) + open_ * (9.5 + 2 * v - 3 * legs) * build
     fall = 6.5 * (torch.cos(t).abs() ** 3) * torch.exp(-(((v - 0.12) / 0.07) ** 2)) * -0.1
     y = 13.2 + collar + 135 * v**1.6 + 4.5 * open_ * (1 - torch.exp(-7 * v)) + fall + 1.4 * torch.sin(t).clamp(max=0) * (1 - open_) * -1
     x = wide * power(torch.cos(t), torch.tensor(0.85, device=device))
+    y = y + p["slope"][:, None, None] * (x.abs() - 6.5).clamp(min=0) * open_
     z = 5.5 + deep * power(torch.sin(t), torch.tensor(0.85, device=device)) + 0 * y
     return torch.stack(torch.broadcast_tensors(x, y, z), -1).flatten(1, 2)
+
+
+ARM_BLOBS = 8  # upper arm, forearm, palm, fingers, each left and right
+
+
+def arms(p, device):
+    """Arms that hang, rest or are raised, in the body's axes [B,8 blobs,3]; hands stay below the chin."""
+    b = len(p["slope"])
+    side = torch.tensor([1.0, -1.0], device=device).repeat(b)[:, None]
+    def each(values):
+        return values.repeat_interleave(2, 0)
+    build, swing = each(p["build"][:, None]), p["arms"].reshape(2 * b, 4)
+    shoulder = torch.cat([16.2 * side * build, each(19.5 + p["collar"] + 10 * p["slope"])[:, None], 5.5 + 0 * side], 1)
+
+    def towards(out, ahead, up):
+        return geometry.unit(torch.cat([side * out[:, None], -up[:, None], -ahead[:, None]], 1))
+
+    elbow = shoulder + 28 * towards(swing[:, 0], swing[:, 1], torch.full_like(swing[:, 0], -1.0))
+    along = towards(-swing[:, 2], 0.3 + 0.5 * (swing[:, 3] + 1) * (1 - swing[:, 3]), swing[:, 3])
+    wrist = elbow + 24 * along
+    knuckles = wrist + 8 * along
+    def part(thick, start, end):
+        size = torch.tensor([thick], device=device, dtype=torch.float32) * build
+        made = blob(size, torch.ones(2 * b, 2, device=device), start, end, device)
+        return made.reshape(b, 2, -1, 3).flatten(1, 2)
+    parts = [part((5.2, 5.2, 5.2), shoulder, elbow), part((4.0, 4.0, 4.0), elbow, wrist), part((2.0, 4.0, 3.0), wrist, knuckles), part((1.3, 3.6, 3.0), knuckles, knuckles + 5 * along)]
+    return torch.cat(parts, 1)
+
+
+def arms_still(device):
+    """What each vertex of arms carries [n,3]: around and down as on the torso, and 0 for upper arms, 0.5 for forearms, 1 for hands."""
+    r, t = blob_grid(device)
+    around, down = 0.25 * t / (2 * np.pi), 0.12 + 0.06 * (r / np.pi + 0.5)
+    rows = [torch.stack([down + 0.07 * i, around + 0.3 * s, torch.full_like(r, (0.0, 0.5, 1.0, 1.0)[i])], -1) for i in range(4) for s in range(2)]
+    return torch.cat(rows)
 
 
 BRIM = (9, 33)

@@ -12,6 +12,7 @@ import fields
 import geometry
 import model
 import people
+import props
 
 
 class Meshes(unittest.TestCase):
@@ -131,6 +132,14 @@ class Faces(unittest.TestCase):
         self.assertEqual(known["nobody"].tolist(), [False, True, True, True, True])
         self.assertTrue(bool(known["visible"][0].any()) and not bool(known["visible"][1:].any()))
         self.assertEqual(known["shown"][1:].tolist(), [0, 0, 0, 0])
+
+    def test_hands_stay_below_the_chin(self):
+        members = [describe.crop(4, i)[0] for i in range(64)]
+        p = describe.stack(members, "cpu")
+        arms = props.arms(p, "cpu")
+        self.assertEqual(arms.shape[1], len(props.arms_still("cpu")))
+        chin = float(self.head.neutral[self.head.landmark68[8], 1])
+        self.assertGreater(float(arms[..., 1].min()), chin)
 
     def test_clothes_without_a_head(self):
         who, where = describe.crop(2, 0)
