@@ -33,12 +33,12 @@ def crop(seed, index):
     who["position"] = np.array([middle[0], middle[1] + 0.3, distance])
     where["nobody"] = float(rng.random() < NOBODY)
     if where["nobody"]:
-        without_face(rng, who)
+        without_face(rng, who, where)
     return tidy(who), tidy(where)
 
 
-def without_face(rng, who):
-    """Makes of a person somebody seen from behind, clothes or hands without a head, or nothing at all."""
+def without_face(rng, who, where):
+    """Makes of a person somebody seen from behind, clothes or hands without a head, or nothing but background or a thing like a face."""
     kind = rng.random()
     if kind < 0.3:
         who["pose"][1] = rng.choice([-1, 1]) * rng.uniform(135, 180)
@@ -48,6 +48,8 @@ def without_face(rng, who):
     if who["parts"] == people.HELD or rng.random() < 0.5:
         who["front"] = people.HAND if rng.random() < 0.7 else rng.integers(people.CUP, people.BAR + 1)
         who["front_at"] = np.float32([rng.normal(0, 3), rng.normal(0, 3), -8])
+    if who["parts"] == people.NONE and rng.random() < 0.4:
+        where["lures"][0, :4] = *rng.normal(0.5, 0.06, 2), *rng.uniform(0.1, 0.26, 2)
 
 
 def tidy(values):

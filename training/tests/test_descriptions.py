@@ -1,3 +1,4 @@
+import threading
 import unittest
 
 import numpy as np
@@ -12,6 +13,7 @@ import clutter
 import describe
 import furniture
 import interior
+import noise
 import surroundings
 import truth
 
@@ -74,6 +76,24 @@ class Descriptions(unittest.TestCase):
         self.assertEqual([p["name"] for p in points[:68]], [f"landmark {i}" for i in range(68)])
         vertices = [p["vertex"] for p in points if "vertex" in p]
         self.assertEqual(len(vertices), len(set(vertices)))
+
+
+class Noise(unittest.TestCase):
+    def test_threads_that_come_together_make_the_tiles_once(self):
+        noise._bank.cache_clear()
+        start, got = threading.Barrier(4), []
+
+        def ask():
+            start.wait()
+            got.append(noise.bank(torch.device("cpu")))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(noise._bank.cache_info().misses, 1)
+        self.assertTrue(all(g is got[0] for g in got) and len(got) == 4)
 
 
 class Pictures(unittest.TestCase):
