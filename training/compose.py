@@ -21,6 +21,7 @@ class Renderer:
 
     def __init__(self, path=None, device="cpu", over=2):
         self.device, self.over = device, over
+        torch.backends.cuda.matmul.allow_tf32 = True  # a thousandth of what modes add to a shape, of which the truth is made as well
         self.stock = person.Stock(path, device)
         self.points = truth.Points(self.stock)
 

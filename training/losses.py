@@ -37,11 +37,16 @@ class Priors:
         return cls[..., 0], obj[..., 0], torch.cat([middle - half, middle + half], -1), five
 
 
+def area(sides):
+    """Of [...,2]; the gradient of a product over an axis would make a GPU wait."""
+    return sides[..., 0] * sides[..., 1]
+
+
 def overlaps(a, b):
     """IoU and generalised IoU of boxes [...,4]."""
-    cut = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp_min(0).prod(-1)
-    hull = (torch.maximum(a[..., 2:], b[..., 2:]) - torch.minimum(a[..., :2], b[..., :2])).clamp_min(1e-6).prod(-1)
-    both = (a[..., 2:] - a[..., :2]).prod(-1) + (b[..., 2:] - b[..., :2]).prod(-1) - cut
+    cut = area((torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp_min(0))
+    hull = area((torch.maximum(a[..., 2:], b[..., 2:]) - torch.minimum(a[..., :2], b[..., :2])).clamp_min(1e-6))
+    both = area(a[..., 2:] - a[..., :2]) + area(b[..., 2:] - b[..., :2]) - cut
     iou = cut / both.clamp_min(1e-6)
     return iou, iou - (hull - both) / hull
 
@@ -95,7 +100,7 @@ def detector(outputs, target):
     want = target["box"].gather(1, face[..., None].expand(-1, -1, 4))
     marks = target["five"].flatten(2).gather(1, face[..., None].expand(-1, -1, 10)).reshape(five.shape)
     iou, general = overlaps(boxes, want)
-    sides = (want[..., 2:] - want[..., :2]).prod(-1).clamp_min(1).sqrt()
+    sides = area(want[..., 2:] - want[..., :2]).clamp_min(1).sqrt()
     off = (five - marks) / sides[..., None, None] * found[..., None, None]
     fit = F.binary_cross_entropy_with_logits(cls, iou.detach().clamp(0, 1), reduction="none")
     return dict(
