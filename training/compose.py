@@ -80,17 +80,20 @@ class Renderer:
 
     def scenes(self, seed, indices, width=640, height=480):
         """Bytes [B,3,H,W] and for each scene a list of truths, one for each person whose face may be seen."""
-        described = [describe.scene(seed, i, width, height) for i in indices]
+        return self.arranged([describe.scene(seed, i, width, height) for i in indices], width, height)[:2]
+
+    def arranged(self, described, width, height, exposure=None):
+        """The same of descriptions as describe.scene gives them, and the luminance [B] to which each was exposed, unless it is given."""
         w = describe.stack([d[1] for d in described], self.device)
         board = Board(self._background(w, height, width))
         jobs = [(s, m) for s, (members, _) in enumerate(described) for m in members]
         drawn = self._draw_all(jobs, w, width, height)
         for job in sorted(range(len(jobs)), key=lambda j: -jobs[j][1]["position"][2]):
             board.paste(job, jobs[job][0], *drawn[job][:3])
-        face = board.owner >= 0
-        target = self._metered(board.image, face[:, None].float(), board.image)
-        image = camera.photograph(board.image, w, target)
-        return image, self._faces(jobs, drawn, board, w, width, height)
+        if exposure is None:
+            exposure = self._metered(board.image, (board.owner >= 0)[:, None].float(), board.image)
+        image = camera.photograph(board.image, w, exposure.expand(len(described)))
+        return image, self._faces(jobs, drawn, board, w, width, height), exposure
 
     def _draw_all(self, jobs, w, width, height):
         """For each job colour, alpha, corner of the window, truth; windows of one size are drawn together."""
