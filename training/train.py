@@ -44,6 +44,7 @@ def arguments(argv=None):
     p.add_argument("--every", type=int, default=2, help="steps for each new chunk")
     p.add_argument("--window", type=int, default=96, help="chunks that batches are drawn from")
     p.add_argument("--renderers", type=int, default=0, help="processes that render; without any a thread of this one does")
+    p.add_argument("--no-replay", action="store_true", help="do not replay steps as a CUDA graph")
     p.add_argument("--size", type=int, help="side of the network's input")
     p.add_argument("--wide", type=float, default=1.0, help="factor for all channels")
     p.add_argument("--over", type=int, default=2, help="as in render.py")
@@ -97,7 +98,7 @@ class Training:
             if isinstance(module, (networks.Head, networks.Linear)):
                 in_float(module)
         # With pictures from other processes nothing else of this one uses the GPU, as a capture demands.
-        self.replays, self.warm, self.graph = self.device.startswith("cuda") and args.renderers > 0, 0, None
+        self.replays, self.warm, self.graph = self.device.startswith("cuda") and args.renderers > 0 and not args.no_replay, 0, None
         known = dict(lr=torch.tensor(args.rate, device=self.device), fused=True, capturable=True) if self.replays else dict(lr=args.rate)
         self.optimizer = torch.optim.AdamW(grouped(self.net, args.decay), **known)
         self.follows = [(a, b) for a, b in zip(self.average.state_dict().values(), self.net.state_dict().values())]
