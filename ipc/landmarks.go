@@ -29,7 +29,7 @@ type FaceLandmarks struct {
 // Landmarks are the faces of one frame.
 type Landmarks struct {
 	Frame
-	Topology string          `json:"topology"`
+	Topology string          `json:"topology"` // as package topology names it
 	Faces    []FaceLandmarks `json:"faces"`
 }
 

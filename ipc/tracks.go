@@ -40,7 +40,7 @@ type TrackedFace struct {
 // Tracks are the faces of one frame, and what detection and landmarks need to know about the next.
 type Tracks struct {
 	Frame
-	Topology string        `json:"topology"`
+	Topology string        `json:"topology"` // as package topology names it; empty in old recordings
 	Faces    []TrackedFace `json:"faces"`
 	Lost     []int         `json:"lost,omitempty"` // identities lost on this frame
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"facetrack/internal/testutil"
+	"facetrack/topology"
 )
 
 // canonicalMesh reads the canonical mesh out of the public landmark bundle: a zip whose geometry
@@ -52,7 +53,7 @@ func canonicalMesh(t testing.TB) [][3]float64 {
 
 func canonicalSolver(t testing.TB) *PoseSolver {
 	t.Helper()
-	s, err := NewPoseSolver(canonicalMesh(t), nil)
+	s, err := NewPoseSolver(topology.MediaPipe, canonicalMesh(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestGenericHeadFitsOtherHeads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for head := range 10 {
 		stretch := [3]float64{1 + 0.04*rng.NormFloat64(), 1 + 0.04*rng.NormFloat64(), 1 + 0.04*rng.NormFloat64()}
-		other := &PoseSolver{}
+		other := &PoseSolver{set: generic.set}
 		for _, p := range generic.points {
 			for k := range 3 {
 				p.at[k] = p.at[k]*stretch[k] + 0.15*rng.NormFloat64()
@@ -131,7 +132,7 @@ func TestGenericHeadFitsOtherHeads(t *testing.T) {
 
 func TestStablePointsAreMirrored(t *testing.T) {
 	seen := map[int]bool{}
-	for _, p := range StablePoints() {
+	for _, p := range topology.MediaPipe.Stable {
 		if seen[p.Index] || p.Index < 0 || p.Index >= 468 {
 			t.Errorf("point %d is listed twice or outside the mesh", p.Index)
 		}
@@ -145,6 +146,35 @@ func TestStablePointsAreMirrored(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("point %d at %v has no mirror image in the list", p.index, p.at)
+		}
+	}
+}
+
+// The corners, lids and irises that the public set lists, the 68 among them, lie where those of the project's own points do once the
+// canonical mesh is laid over the mean head.
+func TestBothSetsMeanTheSamePlaces(t *testing.T) {
+	mesh, head := canonicalMesh(t), topology.ICT.Head()
+	worst, sum := 0.0, 0.0
+	for i, own := range topology.ICT.MultiPIE {
+		public := mesh[topology.MediaPipe.MultiPIE[i]]
+		d := math.Sqrt((public[0]-head[own][0])*(public[0]-head[own][0]) + (public[1]-head[own][1])*(public[1]-head[own][1]) + (public[2]-head[own][2])*(public[2]-head[own][2]))
+		worst, sum = max(worst, d), sum+d
+		limit := 1.0
+		if i < 17 { // along the jaw a line may slide
+			limit = 2.2
+		}
+		if d > limit {
+			t.Errorf("point %d of 68: %.2f cm from the other set's", i, d)
+		}
+	}
+	t.Logf("mean %.2f cm, worst %.2f cm", sum/68, worst)
+	for k, e := range topology.MediaPipe.Eyes {
+		o := topology.ICT.Eyes[k]
+		for n, pair := range [][2]int{{e.Outer, o.Outer}, {e.Inner, o.Inner}, {e.Upper, o.Upper}, {e.Lower, o.Lower}} {
+			a, b := mesh[pair[0]], head[pair[1]]
+			if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d > 0.7 {
+				t.Errorf("eye %d, point %d: %.2f cm apart", k, n, d)
+			}
 		}
 	}
 }

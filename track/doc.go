@@ -33,7 +33,8 @@
 //
 // # Head pose
 //
-// A [PoseSolver] fits a rigid face model to the 2-D points through a pinhole [Camera]. The camera
+// A [PoseSolver] fits a rigid face model to the 2-D points through a pinhole [Camera]: the mean head of the points' set
+// (package topology), or an average one. Points of another set get no pose. The camera
 // frame is OpenCV's, in centimetres, origin in the pinhole, for an image that is not mirrored:
 //
 //	          z forward, into the scene
@@ -67,9 +68,8 @@
 // frame. Like OpenFace 2.0 (T. Baltrušaitis, A. Zadeh, Y. C. Lim, L.-P. Morency: OpenFace 2.0: Facial Behavior Analysis
 // Toolkit. FG 2018, after E. Wood et al.: Rendering of Eyes for Eye-Shape Registration and Gaze Estimation. ICCV 2015) it
 // meets the ray through the iris with a ball that is anchored at the corners of the eye: each corner is taken where it
-// is seen, at the depth that the head pose gives it; the ball's centre lies 0.45 cm behind and 0.2 cm above the middle of
-// both along the head's axes, and the iris 1.05 cm from that centre. Points 468 and 473 are the centres of the
-// irises, 468 the subject's right, 473 the left.
+// is seen, at the depth that the head pose gives it; the ball's centre lies behind and above the middle of both along the
+// head's axes, as far as the set of points says (0.45 cm and 0.2 cm for the public networks'), and the iris 1.05 cm from that centre.
 //
 // Pitch and yaw have the signs of the head pose: a head with these angles would face where the eyes look. They too refer
 // to the camera's axes; who looks into the lens from beside them has a yaw. An eye is not valid while it is closed, turned
@@ -78,7 +78,7 @@
 //
 // Nothing is calibrated to the person, and that limits what can be expected. People look along the visual axis, which
 // lies about 5° nasally of the optical one (angle kappa, different in everybody): the two eyes of somebody who looks into the
-// distance point about 5° outwards each, which cancels in the mean of both. An eyeball 1 mm off its place costs 5°. Three
+// distance point about 5° outwards each, which cancels in the mean of both. An eyeball 1 mm off its place costs 5°. With the public networks three
 // people who look into the lens of a photograph were off by 0.6°, 0.7° and 2.4° (each eye of the first by 5° outwards); of
 // two who nod by 6.5° and 8.1° (SD) the gaze keeps within 2.2° and 4.6°. For an unknown person expect
 // 5° to 10°; no recordings with known gaze were measured. Noise comes on top: 0.3 px on every point is 3.7° RMS an eye and 2.7° for

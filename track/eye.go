@@ -3,17 +3,8 @@ package track
 import (
 	"fmt"
 	"math"
-)
 
-// eyePoints are one eye's points in the 478-point topology. The iris has four more on its rim.
-type eyePoints struct {
-	outer, inner, upper, lower, iris int
-	side                             float64 // 1 on the subject's left, where head coordinates have positive x
-}
-
-var (
-	rightEye = eyePoints{outer: 33, inner: 133, upper: 159, lower: 145, iris: 468, side: -1}
-	leftEye  = eyePoints{outer: 263, inner: 362, upper: 386, lower: 374, iris: 473, side: 1}
+	"facetrack/topology"
 )
 
 // What the eyes of adults have in common, cm and degrees.
@@ -21,11 +12,6 @@ const (
 	// irisRadius is from the centre about which the eye turns to the iris as a camera sees it: spectacle optics takes that
 	// centre 1.35 cm behind the apex of the cornea, Gullstrand's schematic eye has the entrance pupil 0.305 cm behind it.
 	irisRadius = 1.05
-	// eyeBack and eyeUp are from the middle of an eye's corners to that centre, along the head's axes. ICT-FaceKit's mean head
-	// (Li et al., CVPR 2020) has it 0.6 behind and 0.2 above once its eyeball, of radius 1.58, is shrunk to 1.2 with its front
-	// in place. In clips of people who nod at somebody, gaze is steadiest with 0.15 to 0.55 behind: the network's corners
-	// lie deeper than that head's. Sideways there is no offset on that head.
-	eyeBack, eyeUp = 0.45, 0.2
 	// orbitSpread is how far an orbit's axis points outwards.
 	orbitSpread = 22.5
 )
@@ -39,17 +25,20 @@ const (
 
 // eyeModel is an eye in head axes.
 type eyeModel struct {
-	*eyePoints
+	*topology.Eye
+	side             float64    // 1 on the subject's left, where head coordinates have positive x
+	centre           [3]float64 // from the middle of the corners to that of the eyeball
 	outerAt, innerAt [3]float64
 	width            float64    // between the corners, cm
 	axis             [3]float64 // of the orbit
 }
 
-func (e *eyeModel) prepare(canonical [][3]float64) error {
+func (e *eyeModel) prepare(set *topology.Topology, canonical [][3]float64) error {
+	e.centre = [3]float64{0, -set.EyeUp, set.EyeBack}
 	for _, c := range []struct {
 		index int
 		at    *[3]float64
-	}{{e.outer, &e.outerAt}, {e.inner, &e.innerAt}} {
+	}{{e.Outer, &e.outerAt}, {e.Inner, &e.innerAt}} {
 		if c.index >= len(canonical) {
 			return fmt.Errorf("%w: no point %d in a mesh of %d; give the whole canonical mesh", ErrModel, c.index, len(canonical))
 		}
@@ -62,7 +51,7 @@ func (e *eyeModel) prepare(canonical [][3]float64) error {
 	across := [3]float64{e.outerAt[0] - e.innerAt[0], e.outerAt[1] - e.innerAt[1], e.outerAt[2] - e.innerAt[2]}
 	e.width = math.Sqrt(dot3(across, across))
 	if !(e.side*across[0] > 0.5 && e.width < 10) {
-		return fmt.Errorf("%w: corners of an eye at %v and %v; give a mesh in cm, x towards the subject's left", ErrModel, canonical[e.outer], canonical[e.inner])
+		return fmt.Errorf("%w: corners of an eye at %v and %v; give a mesh in cm, x towards the subject's left", ErrModel, canonical[e.Outer], canonical[e.Inner])
 	}
 	s, c := math.Sincos(orbitSpread * math.Pi / 180)
 	e.axis = [3]float64{e.side * s, 0, -c}
@@ -71,17 +60,17 @@ func (e *eyeModel) prepare(canonical [][3]float64) error {
 
 // solve tells where the eye of a head looks.
 func (e *eyeModel) solve(v *view, head *rigid) EyeGaze {
-	outer, inner := v.lift(e.outer, head.depth(&e.outerAt)), v.lift(e.inner, head.depth(&e.innerAt))
+	outer, inner := v.lift(e.Outer, head.depth(&e.outerAt)), v.lift(e.Inner, head.depth(&e.innerAt))
 	if !(outer[2] > 1 && inner[2] > 1) {
 		return EyeGaze{}
 	}
 	openness := e.openness(v, (outer[2]+inner[2])/2)
-	origin := head.turn.apply(&[3]float64{0, -eyeUp, eyeBack})
+	origin := head.turn.apply(&e.centre)
 	for k := range origin {
 		origin[k] += (outer[k] + inner[k]) / 2
 	}
 	if openness >= closedEye && e.faces(origin, &head.turn) {
-		direction, ok := meet(v.ray(e.iris), origin, irisRadius)
+		direction, ok := meet(v.ray(e.Iris), origin, irisRadius)
 		if ok && within(direction, head.turn.apply(&[3]float64{0, 0, -1}), turnLimit) {
 			return EyeGaze{Valid: true, Origin: origin, Direction: direction, Openness: openness}
 		}
@@ -92,7 +81,7 @@ func (e *eyeModel) solve(v *view, head *rigid) EyeGaze {
 // openness is the distance of the lids over the width that the head's eye has; the observed width would shrink as the
 // head turns.
 func (e *eyeModel) openness(v *view, depth float64) float64 {
-	p, q := &v.points[e.upper], &v.points[e.lower]
+	p, q := &v.points[e.Upper], &v.points[e.Lower]
 	open := math.Hypot(float64(p[0]-q[0]), float64(p[1]-q[1])) * depth / (v.focal * e.width)
 	if !sane(open) {
 		return 0

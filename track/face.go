@@ -4,7 +4,7 @@ package track
 type Face struct {
 	Box         [4]float64   // x, y, width, height in px of the full frame, origin top left
 	Presence    float64      // 0..1
-	Points      [][3]float32 // N × (x, y, z) in px; any N, 478 for head pose; may be nil
+	Points      [][3]float32 // N × (x, y, z) in px; any N, for head pose those of its solver's set; may be nil
 	Blendshapes []float64    // 0..1 each; may be nil
 	Appearance  []float64    // L2-normalised descriptor, best with its population mean removed; may be nil
 }

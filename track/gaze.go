@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"facetrack/topology"
 )
 
 // ErrNoGaze reports a face of which neither eye can be told: closed, turned away, or points that make no eye.
 var ErrNoGaze = errors.New("track: no eye shows where it looks")
-
-// irisTopology is how many points the topology with irises has.
-const irisTopology = 478
 
 // EyeGaze is where one eye is and where it looks, in the camera frame (x right, y down, z forward).
 type EyeGaze struct {
@@ -28,29 +27,32 @@ type Gaze struct {
 }
 
 // GazeSolver tells the direction of gaze from the irises and eye corners. It is immutable and safe for concurrent use.
-type GazeSolver struct{ left, right eyeModel }
+type GazeSolver struct {
+	set         *topology.Topology
+	left, right eyeModel
+}
 
-// NewGazeSolver makes a solver from a canonical face mesh, as [NewPoseSolver] takes it; of the mesh only the corners
-// of the eyes are used. It returns [ErrModel] for a mesh without them.
-func NewGazeSolver(canonical [][3]float64) (*GazeSolver, error) {
-	s := &GazeSolver{left: eyeModel{eyePoints: &leftEye}, right: eyeModel{eyePoints: &rightEye}}
+// NewGazeSolver makes a solver from a set of points and its mean head, as [NewPoseSolver] takes them; of the head only the corners
+// of the eyes are used. It returns [ErrModel] for a head without them.
+func NewGazeSolver(set *topology.Topology, canonical [][3]float64) (*GazeSolver, error) {
+	s := &GazeSolver{set: set, right: eyeModel{Eye: &set.Eyes[0], side: -1}, left: eyeModel{Eye: &set.Eyes[1], side: 1}}
 	for _, e := range []*eyeModel{&s.left, &s.right} {
-		if err := e.prepare(canonical); err != nil {
+		if err := e.prepare(set, canonical); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// Solve returns the gaze of a face with 478 points in px of the full frame (only x and y are used) whose head has the
+// Solve returns the gaze of a face with the set's points in px of the full frame (only x and y are used) whose head has the
 // given pose, fitted to the same points with the same camera. One valid eye is enough. Errors are [ErrCamera],
 // [ErrTopology], [ErrNoPose] for a pose that is none, and [ErrNoGaze]. Solve does not allocate unless it fails.
 func (s *GazeSolver) Solve(points [][3]float32, camera Camera, pose Pose) (Gaze, error) {
 	if err := camera.Validate(); err != nil {
 		return Gaze{}, err
 	}
-	if len(points) < irisTopology {
-		return Gaze{}, fmt.Errorf("%w: %d points, the irises need %d; check the topology", ErrTopology, len(points), irisTopology)
+	if len(points) != s.set.Count {
+		return Gaze{}, fmt.Errorf("%w: %d points; %s has %d", ErrTopology, len(points), s.set.Name, s.set.Count)
 	}
 	head := rigid{pose.Rotation(), [3]float64{pose.X, pose.Y, pose.Z}}
 	if !head.possible() {

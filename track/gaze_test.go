@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"facetrack/topology"
 )
 
 // actorEyes draws eyes into a projected head: where they look relative to the head, how far they are open, how noisy
@@ -39,10 +41,10 @@ func (a *actorEyes) draw(t testing.TB) [][3]float32 {
 	for i, e := range []*eyeModel{&a.solver.gaze.right, &a.solver.gaze.left} {
 		middle := [3]float64{(e.outerAt[0] + e.innerAt[0]) / 2, (e.outerAt[1] + e.innerAt[1]) / 2, (e.outerAt[2] + e.innerAt[2]) / 2}
 		lid := a.open[i] * e.width / 2
-		a.put(t, points, e.upper, [3]float64{middle[0], middle[1] - lid, middle[2]}, [3]float64{})
-		a.put(t, points, e.lower, [3]float64{middle[0], middle[1] + lid, middle[2]}, [3]float64{})
-		ball, truth := [3]float64{middle[0], middle[1] - 0.2, middle[2] + 0.45}, a.truth()
-		a.put(t, points, e.iris, ball, [3]float64{1.05 * truth[0], 1.05 * truth[1], 1.05 * truth[2]})
+		a.put(t, points, e.Upper, [3]float64{middle[0], middle[1] - lid, middle[2]}, [3]float64{})
+		a.put(t, points, e.Lower, [3]float64{middle[0], middle[1] + lid, middle[2]}, [3]float64{})
+		ball, truth := [3]float64{middle[0], middle[1] + e.centre[1], middle[2] + e.centre[2]}, a.truth()
+		a.put(t, points, e.Iris, ball, [3]float64{1.05 * truth[0], 1.05 * truth[1], 1.05 * truth[2]})
 	}
 	return points
 }
@@ -94,7 +96,7 @@ func gazes(s *PoseSolver, check func(a *actorEyes)) {
 }
 
 func TestGazeIsExactWithoutNoise(t *testing.T) {
-	solvers(t, func(t *testing.T, s *PoseSolver) {
+	everySolver(t, func(t *testing.T, s *PoseSolver) {
 		worst := 0.0
 		gazes(s, func(a *actorEyes) {
 			g, err := a.solve(t)
@@ -121,7 +123,7 @@ func TestGazeIsExactWithoutNoise(t *testing.T) {
 
 // TestGazeUnderNoise pins what the package comment says: 0.3 px on every point, a 640 px wide image, 60 cm.
 func TestGazeUnderNoise(t *testing.T) {
-	solvers(t, func(t *testing.T, s *PoseSolver) {
+	everySolver(t, func(t *testing.T, s *PoseSolver) {
 		rng := rand.New(rand.NewPCG(7, 7))
 		var eye, both, n float64
 		gazes(s, func(a *actorEyes) {
@@ -288,12 +290,12 @@ func TestGazeSolverRefusesModels(t *testing.T) {
 		mirrored[m.index] = [3]float64{-m.at[0], -m.at[1], -m.at[2]}
 		broken[m.index] = [3]float64{m.at[0], -m.at[1], -m.at[2]}
 	}
-	if _, err := NewGazeSolver(broken); err != nil {
+	if _, err := NewGazeSolver(topology.MediaPipe, broken); err != nil {
 		t.Fatal(err)
 	}
 	broken[362][1] = math.NaN()
 	for name, mesh := range map[string][][3]float64{"empty": nil, "short": mirrored[:300], "mirrored": mirrored, "broken": broken, "one place": make([][3]float64, 478)} {
-		if _, err := NewGazeSolver(mesh); !errors.Is(err, ErrModel) {
+		if _, err := NewGazeSolver(topology.MediaPipe, mesh); !errors.Is(err, ErrModel) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrModel)
 		}
 	}
@@ -302,12 +304,12 @@ func TestGazeSolverRefusesModels(t *testing.T) {
 // TestPoseWithoutEyes: a mesh whose stable points are no eyes still carries a pose.
 func TestPoseWithoutEyes(t *testing.T) {
 	mesh := make([][3]float64, 20)
-	var stable []StablePoint
+	set := &topology.Topology{Count: len(mesh), Eyes: topology.MediaPipe.Eyes}
 	for i := range mesh {
 		mesh[i] = [3]float64{float64(i % 3), float64(i % 4), float64(i % 5)}
-		stable = append(stable, StablePoint{i, 1})
+		set.Stable = append(set.Stable, topology.Weighted{Index: i, Weight: 1})
 	}
-	s, err := NewPoseSolver(mesh, stable)
+	s, err := NewPoseSolver(set, mesh)
 	if err != nil || s.Gaze() != nil {
 		t.Fatalf("%v, gaze %v", err, s.Gaze())
 	}

@@ -3,6 +3,8 @@ package track
 import (
 	"math"
 	"sync"
+
+	"facetrack/topology"
 )
 
 // genericHead is an average adult head, for use without a canonical mesh. Its widths, heights and
@@ -25,22 +27,23 @@ var genericHead = []struct {
 	{234, 454, 7.3, 0.6, -2.4, 0.3}, {54, 284, 5.9, 6.5, 1.6, 0.3}, {67, 297, 3.4, 7.8, 3.6, 0.4},
 }
 
-// GenericPoseSolver returns the solver of the built-in average head, for the 478-point topology.
+// GenericPoseSolver returns the solver of the built-in average head, for the points of [topology.MediaPipe].
 var GenericPoseSolver = sync.OnceValue(func() *PoseSolver {
-	mesh := make([][3]float64, 478)
+	set := *topology.MediaPipe
+	set.Stable = nil
+	mesh := make([][3]float64, set.Count)
 	for i := range mesh {
 		mesh[i][0] = math.NaN()
 	}
-	var stable []StablePoint
 	for _, p := range genericHead {
 		mesh[p.left] = [3]float64{p.x, p.y, p.z}
-		stable = append(stable, StablePoint{p.left, p.weight})
+		set.Stable = append(set.Stable, topology.Weighted{Index: p.left, Weight: p.weight})
 		if p.right != p.left {
 			mesh[p.right] = [3]float64{-p.x, p.y, p.z}
-			stable = append(stable, StablePoint{p.right, p.weight})
+			set.Stable = append(set.Stable, topology.Weighted{Index: p.right, Weight: p.weight})
 		}
 	}
-	solver, err := NewPoseSolver(mesh, stable)
+	solver, err := NewPoseSolver(&set, mesh)
 	if err != nil {
 		panic("track: the built-in head is broken: " + err.Error())
 	}

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"facetrack/topology"
 )
 
 var (
 	// ErrModel reports a face model that cannot carry a pose.
 	ErrModel = errors.New("track: unusable face model")
-	// ErrTopology reports points that lack the model's indices.
+	// ErrTopology reports points that are not of the model's set.
 	ErrTopology = errors.New("track: points do not cover the face model")
 	// ErrNoPose reports points that no pose explains.
 	ErrNoPose = errors.New("track: no head pose fits the points")
@@ -34,8 +36,8 @@ func poseOf(r Rotation, at [3]float64) Pose {
 
 // PoseSolver fits a rigid face model to 2-D points. It is immutable and safe for concurrent use.
 type PoseSolver struct {
+	set    *topology.Topology
 	points []modelPoint
-	needs  int           // least number of points in the topology
 	center [3]float64    // weighted mean of the model
 	affine [3][3]float64 // inverse of the model's weighted scatter about its centre
 	gaze   *GazeSolver   // of the same mesh; nil when that has no corners of the eyes
@@ -48,21 +50,12 @@ type modelPoint struct {
 	weight float64
 }
 
-// StablePoint is a point of the topology that moves with the skull, and how much it counts.
-type StablePoint struct {
-	Index  int
-	Weight float64 // > 0
-}
-
-// NewPoseSolver makes a solver from a canonical face mesh in cm (x towards the subject's left, y up,
-// z out of the face), indexed by the topology of the landmarks. Only the stable points are used; nil
-// takes [StablePoints]. It returns [ErrModel] for a mesh that misses points, or is flat.
-func NewPoseSolver(canonical [][3]float64, stable []StablePoint) (*PoseSolver, error) {
-	if stable == nil {
-		stable = StablePoints()
-	}
-	s := &PoseSolver{}
-	for _, p := range stable {
+// NewPoseSolver makes a solver for a set of points from a mean head in cm (x towards the subject's left, y up,
+// z out of the face), indexed by the set. Only the set's stable points and the corners of its eyes are used. It returns
+// [ErrModel] for a head that misses points, or is flat.
+func NewPoseSolver(set *topology.Topology, canonical [][3]float64) (*PoseSolver, error) {
+	s := &PoseSolver{set: set}
+	for _, p := range set.Stable {
 		if p.Index < 0 || p.Index >= len(canonical) {
 			return nil, fmt.Errorf("%w: no point %d in a mesh of %d; give the whole canonical mesh", ErrModel, p.Index, len(canonical))
 		}
@@ -71,16 +64,18 @@ func NewPoseSolver(canonical [][3]float64, stable []StablePoint) (*PoseSolver, e
 			return nil, fmt.Errorf("%w: point %d has coordinates %v and weight %g; give finite ones and a positive weight", ErrModel, p.Index, c, p.Weight)
 		}
 		s.points = append(s.points, modelPoint{p.Index, [3]float64{c[0], -c[1], -c[2]}, p.Weight})
-		s.needs = max(s.needs, p.Index+1)
 	}
 	if len(s.points) < 6 {
 		return nil, fmt.Errorf("%w: %d stable points; give at least 6", ErrModel, len(s.points))
 	}
-	if gaze, err := NewGazeSolver(canonical); err == nil {
+	if gaze, err := NewGazeSolver(set, canonical); err == nil {
 		s.gaze = gaze
 	}
 	return s, s.prepare()
 }
+
+// Topology is the set of points that the solver takes.
+func (s *PoseSolver) Topology() *topology.Topology { return s.set }
 
 // Gaze returns the gaze solver of the same mesh, nil when that lacks the corners of the eyes.
 func (s *PoseSolver) Gaze() *GazeSolver { return s.gaze }

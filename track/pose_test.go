@@ -6,14 +6,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"facetrack/topology"
 )
 
 var testCamera = Camera{Width: 1280, Height: 720, HFOVDegrees: 60}
 
-// project draws the model of a solver with a pose, as points of the 478-point topology.
+// project draws the model of a solver with a pose, as points of its set.
 func project(t testing.TB, s *PoseSolver, camera Camera, r Rotation, at [3]float64, noise float64, rng *rand.Rand) [][3]float32 {
 	t.Helper()
-	points := make([][3]float32, 478)
+	points := make([][3]float32, s.set.Count)
 	for _, m := range s.points {
 		p := r.apply(&m.at)
 		uv, ok := camera.Project([3]float64{p[0] + at[0], p[1] + at[1], p[2] + at[2]})
@@ -49,14 +51,30 @@ func grid(check func(pitch, yaw, roll, depth float64)) {
 	}
 }
 
-// solvers are the built-in head and, when its file is there, the canonical mesh.
+// ownSolver is that of the project's own points.
+func ownSolver(t testing.TB) *PoseSolver {
+	t.Helper()
+	s, err := NewPoseSolver(topology.ICT, topology.ICT.Head())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// everySolver is that of each head.
+func everySolver(t *testing.T, run func(t *testing.T, s *PoseSolver)) {
+	t.Run("own", func(t *testing.T) { run(t, ownSolver(t)) })
+	solvers(t, run)
+}
+
+// solvers are those of the public set: the built-in head and, when its file is there, the canonical mesh.
 func solvers(t *testing.T, run func(t *testing.T, s *PoseSolver)) {
 	t.Run("generic", func(t *testing.T) { run(t, GenericPoseSolver()) })
 	t.Run("canonical", func(t *testing.T) { run(t, canonicalSolver(t)) })
 }
 
 func TestPoseIsExactWithoutNoise(t *testing.T) {
-	solvers(t, func(t *testing.T, s *PoseSolver) {
+	everySolver(t, func(t *testing.T, s *PoseSolver) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		worst, worstShift := 0.0, 0.0
 		grid(func(pitch, yaw, roll, depth float64) {
@@ -78,7 +96,7 @@ func TestPoseIsExactWithoutNoise(t *testing.T) {
 }
 
 func TestPoseUnderHalfAPixelOfNoise(t *testing.T) {
-	solvers(t, func(t *testing.T, s *PoseSolver) {
+	everySolver(t, func(t *testing.T, s *PoseSolver) {
 		rng := rand.New(rand.NewPCG(2, 2))
 		worst, sum, n := 0.0, 0.0, 0
 		byDepth := map[float64]float64{}
@@ -188,11 +206,11 @@ func TestPoseSolverRefusesModels(t *testing.T) {
 	broken := append([][3]float64(nil), flat...)
 	broken[10][2] = math.Inf(1)
 	for name, mesh := range map[string][][3]float64{"empty": nil, "flat": flat, "broken": broken} {
-		if _, err := NewPoseSolver(mesh, nil); !errors.Is(err, ErrModel) {
+		if _, err := NewPoseSolver(topology.MediaPipe, mesh); !errors.Is(err, ErrModel) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrModel)
 		}
 	}
-	if _, err := NewPoseSolver(flat, []StablePoint{{1, 1}, {2, -1}}); !errors.Is(err, ErrModel) {
+	if _, err := NewPoseSolver(&topology.Topology{Stable: []topology.Weighted{{Index: 1, Weight: 1}, {Index: 2, Weight: -1}}}, flat); !errors.Is(err, ErrModel) {
 		t.Error("a negative weight must be refused")
 	}
 }
@@ -262,7 +280,7 @@ func fullGenericSolver(t testing.TB) *PoseSolver {
 		at := generic[i%len(generic)].at
 		mesh[i] = [3]float64{at[0], -at[1], -at[2]}
 	}
-	s, err := NewPoseSolver(mesh, nil)
+	s, err := NewPoseSolver(topology.MediaPipe, mesh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,5 +292,5 @@ func ExamplePoseSolver_Solve() {
 	camera := Camera{Width: 1280, Height: 720, HFOVDegrees: 60}
 	_, err := s.Solve(nil, camera, nil)
 	fmt.Println(err)
-	// Output: track: points do not cover the face model: 0 points, the model needs 455; check the topology
+	// Output: track: points do not cover the face model: 0 points; mediapipe-478 has 478
 }

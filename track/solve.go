@@ -20,8 +20,8 @@ func (s *PoseSolver) Solve(points [][3]float32, camera Camera, warm *Pose) (Pose
 	if err := camera.Validate(); err != nil {
 		return Pose{}, err
 	}
-	if len(points) < s.needs {
-		return Pose{}, fmt.Errorf("%w: %d points, the model needs %d; check the topology", ErrTopology, len(points), s.needs)
+	if len(points) != s.set.Count {
+		return Pose{}, fmt.Errorf("%w: %d points; %s has %d", ErrTopology, len(points), s.set.Name, s.set.Count)
 	}
 	focal := camera.Focal()
 	cx, cy := camera.Center()

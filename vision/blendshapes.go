@@ -1,6 +1,6 @@
 package vision
 
-// BlendshapeNames labels the blendshape network's 52 outputs in order: the neutral face, then 51 ARKit
+// BlendshapeNames labels the 52 scores of blendshapes in order: the neutral face, then 51 ARKit
 // shapes in alphabetical order (tongueOut is not predicted). Left and right are the subject's.
 var BlendshapeNames = [52]string{
 	"_neutral",
@@ -18,7 +18,7 @@ var BlendshapeNames = [52]string{
 	"noseSneerLeft", "noseSneerRight",
 }
 
-// BlendshapeIndices are the face points, of 478, that the blendshape network reads, in its input order.
+// BlendshapeIndices are the points of topology.MediaPipe that the blendshape network reads, in its input order.
 // The last ten are the irises.
 var BlendshapeIndices = [146]int{
 	0, 1, 4, 5, 6, 7, 8, 10, 13, 14, 17, 21, 33, 37, 39, 40, 46, 52, 53, 54, 55, 58,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"facetrack/infer"
+	"facetrack/topology"
 )
 
 func detect(t *testing.T, d *Detector, m Image) []Face {
@@ -147,7 +148,7 @@ func TestLandmarksOfATiltedPictureMapBack(t *testing.T) {
 	lm := newTestLandmarker(t)
 	m := readPicture(t, "astronaut.png")
 	upright, _ := settle(t, lm, m, ROIFromFace(detect(t, d, m)[0]), 3)
-	a, b := upright.Points[rightEyeCorner], upright.Points[leftEyeCorner]
+	a, b := upright.Points[topology.MediaPipe.Eyes[0].Outer], upright.Points[topology.MediaPipe.Eyes[1].Outer]
 	eyes := math.Hypot(b[0]-a[0], b[1]-a[1])
 	for _, degrees := range []float64{-30, 30} {
 		turn := ROI{CX: 256, CY: 256, Size: 512, Rotation: degrees * math.Pi / 180}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"facetrack/infer"
+	"facetrack/topology"
 )
 
 // FaceResult is what the landmarker says about one region.
@@ -11,7 +12,9 @@ type FaceResult struct {
 	ROI         ROI
 	Presence    float64      // 0..1: that the region shows a face
 	Points      [][3]float64 // px of the frame; z in the same unit, smaller is nearer, 0 about the head's centre
-	Blendshapes []float64    // BlendshapeNames' scores, 0..1; nil below the presence threshold or without that network
+	Confidence  []float64    // of each point, see Confidence; nil when the network does not tell it
+	Turn        *Turn        // nil when the network does not tell it
+	Blendshapes []float64    // BlendshapeNames' scores, 0..1; nil below the presence threshold or when nobody tells them
 	Appearance  []float64    // AppearanceSize values of unit length; nil below the presence threshold
 }
 
@@ -29,23 +32,20 @@ type LandmarkerOptions struct {
 // Landmarker turns regions into face points, blendshape scores and an appearance descriptor. It is used by
 // one goroutine at a time and does not own its sessions.
 type Landmarker struct {
-	opts       LandmarkerOptions
-	session    infer.Session
-	size       int // of the input
-	points     int // count
-	pointsOut  int // index of the output
-	presentOut int
-	cropper    *Cropper
-	in         []float32
-	out        []infer.Buffer // host buffers of MaxBatch items
-	outLens    []int
-	shapes     *blendshaper // nil without the network
-	looks      *appearance  // nil when left out
+	opts    LandmarkerOptions
+	session infer.Session
+	size    int // of the input
+	outputs FaceOutputs
+	cropper *Cropper
+	in      []float32
+	out     []infer.Buffer // host buffers of MaxBatch items
+	outLens []int
+	shapes  *blendshaper // nil without the network
+	looks   *appearance  // nil when left out
 }
 
-// NewLandmarker expects a network with the input [1, N, N, 3], an output of 3 values a point and an output
-// with one presence logit, and a blendshape network with the input [1, 146, 2], which may be nil. Errors
-// wrap ErrModel.
+// NewLandmarker expects a network with the input [1, N, N, 3] and the outputs of FaceOutputs, and a blendshape network with the input
+// [1, 146, 2], which may be nil and must be when the first network scores blendshapes itself. Errors wrap ErrModel.
 func NewLandmarker(landmarks, blendshapes infer.Session, opts LandmarkerOptions) (*Landmarker, error) {
 	size, err := inputSize(landmarks)
 	if err != nil {
@@ -60,8 +60,12 @@ func NewLandmarker(landmarks, blendshapes infer.Session, opts LandmarkerOptions)
 	opts.MaxBatch = max(1, opts.MaxBatch)
 	opts.Retries = max(0, opts.Retries)
 	l := &Landmarker{opts: opts, session: landmarks, size: size}
-	if err := l.findOutputs(); err != nil {
+	if l.outputs, err = FindFaceOutputs(landmarks.Outputs()); err != nil {
 		return nil, err
+	}
+	for _, o := range landmarks.Outputs() {
+		l.outLens = append(l.outLens, o.Len())
+		l.out = append(l.out, infer.Buffer{Host: make([]float32, opts.MaxBatch*o.Len())})
 	}
 	if l.cropper, err = NewCropper(size, RGBUnit); err != nil {
 		return nil, err
@@ -75,33 +79,18 @@ func NewLandmarker(landmarks, blendshapes infer.Session, opts LandmarkerOptions)
 	if blendshapes == nil {
 		return l, nil
 	}
-	l.shapes, err = newBlendshaper(blendshapes, l.points, opts.MaxBatch)
+	if l.outputs.Coefficients >= 0 {
+		return nil, fmt.Errorf("%w: a blendshape network beside one that scores blendshapes itself", ErrModel)
+	}
+	l.shapes, err = newBlendshaper(blendshapes, l.outputs.Set.Count, opts.MaxBatch)
 	return l, err
-}
-
-// findOutputs takes the largest output for the points and the first single value for the presence.
-func (l *Landmarker) findOutputs() error {
-	l.pointsOut, l.presentOut = -1, -1
-	most := 3 * (leftEyeCorner + 1)
-	for i, o := range l.session.Outputs() {
-		n := o.Len()
-		l.outLens = append(l.outLens, n)
-		l.out = append(l.out, infer.Buffer{Host: make([]float32, l.opts.MaxBatch*n)})
-		if n == 1 && l.presentOut < 0 {
-			l.presentOut = i
-		}
-		if n >= most && n%3 == 0 {
-			l.pointsOut, l.points, most = i, n/3, n
-		}
-	}
-	if l.pointsOut < 0 || l.presentOut < 0 {
-		return fmt.Errorf("%w: outputs %v; expected face points (3 values each) and one presence value", ErrModel, l.session.Outputs())
-	}
-	return nil
 }
 
 // Options are those in effect: defaults are filled in.
 func (l *Landmarker) Options() LandmarkerOptions { return l.opts }
 
-// PointCount is how many points a face has: 478 with irises.
-func (l *Landmarker) PointCount() int { return l.points }
+// Outputs are where the network's outputs are.
+func (l *Landmarker) Outputs() FaceOutputs { return l.outputs }
+
+// Topology is the set of points that a face has.
+func (l *Landmarker) Topology() *topology.Topology { return l.outputs.Set }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"facetrack/infer"
+	"facetrack/topology"
 )
 
 // seeBlob puts point 0 on the red blob, the eye corners 40 input pixels apart about it, and the others around.
@@ -18,8 +19,8 @@ func seeBlob(size int, logit float32) *fakeSession {
 		}
 		set := func(i int, dx float64) { points[3*i], points[3*i+1] = float32(x+dx), float32(y) }
 		set(0, 0)
-		set(rightEyeCorner, -20)
-		set(leftEyeCorner, 20)
+		set(topology.MediaPipe.Eyes[0].Outer, -20)
+		set(topology.MediaPipe.Eyes[1].Outer, 20)
 		*presence = logit
 	})
 }
@@ -47,7 +48,7 @@ func TestLandmarksMapBackWithSubpixelAccuracy(t *testing.T) {
 				t.Errorf("z %.4f, want %.4f: scaled like x", p[2], want)
 			}
 			// The eyes lie along the region's x axis, 40 input pixels apart.
-			a, b := r.Points[rightEyeCorner], r.Points[leftEyeCorner]
+			a, b := r.Points[topology.MediaPipe.Eyes[0].Outer], r.Points[topology.MediaPipe.Eyes[1].Outer]
 			if d := math.Hypot(b[0]-a[0], b[1]-a[1]); math.Abs(d-40*rois[i].Size/size) > 1e-3 {
 				t.Errorf("eyes %.3f px apart", d)
 			}

@@ -88,15 +88,47 @@ func (l *Landmarker) locate(m Image, rois []ROI) ([]FaceResult, error) {
 	if err := l.session.Run(n, []infer.Buffer{{Host: l.in[:n*each]}}, out); err != nil {
 		return nil, fmt.Errorf("vision: face points: %w", err)
 	}
-	if !finite(out[l.pointsOut].Host) || !finite(out[l.presentOut].Host) {
-		return nil, fmt.Errorf("%w: face points", ErrNonFinite)
+	for _, i := range l.outputs.read() {
+		if !finite(out[i].Host) {
+			return nil, fmt.Errorf("%w: face points", ErrNonFinite)
+		}
 	}
 	results := make([]FaceResult, n)
 	for i, r := range rois {
-		raw := out[l.pointsOut].Host[i*3*l.points : (i+1)*3*l.points]
-		results[i] = FaceResult{ROI: r, Presence: sigmoid(float64(out[l.presentOut].Host[i])), Points: decodePoints(raw, r, l.size)}
+		results[i] = l.decode(r, func(output int) []float32 {
+			if output < 0 {
+				return nil
+			}
+			return out[output].Host[i*l.outLens[output] : (i+1)*l.outLens[output]]
+		})
 	}
 	return results, nil
+}
+
+// decode makes a face of its share of the outputs.
+func (l *Landmarker) decode(r ROI, of func(output int) []float32) FaceResult {
+	o := &l.outputs
+	f := FaceResult{ROI: r, Presence: sigmoid(float64(of(o.Presence)[0])), Points: decodePoints(of(o.Points), r, l.size)}
+	for _, spread := range of(o.Spread) {
+		f.Confidence = append(f.Confidence, Confidence(float64(spread)))
+	}
+	if turn := doubles(of(o.Turn)); turn != nil {
+		if t, ok := NewTurn([turnValues]float64(turn), r.Rotation); ok {
+			f.Turn = &t
+		}
+	}
+	if f.Presence >= l.opts.PresenceThreshold {
+		f.Blendshapes = doubles(of(o.Coefficients))
+	}
+	return f
+}
+
+// doubles are nil for no values.
+func doubles(values []float32) (out []float64) {
+	for _, v := range values {
+		out = append(out, float64(v))
+	}
+	return out
 }
 
 // decodePoints maps x, y, z in pixels of an input of size × size to the frame.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"facetrack/topology"
 )
 
 // ErrROI is wrapped by errors about a region that cannot be cropped.
@@ -20,12 +22,6 @@ type ROI struct {
 // Margin is how much larger a region is than the long side of the face it is made from; the landmark
 // network was trained with it.
 const Margin = 1.5
-
-// Points of the face mesh at the outer corners of the subject's right and left eye.
-const (
-	rightEyeCorner = 33
-	leftEyeCorner  = 263
-)
 
 // Validate refuses regions that are not finite, empty or absurdly far from any frame.
 func (r ROI) Validate() error {
@@ -75,14 +71,15 @@ func ROIFromFace(f Face) ROI {
 	return r
 }
 
-// ROIFromPoints makes the next frame's region from a face's own 468 or 478 points: rotated so that the outer
+// ROIFromPoints makes the next frame's region from a face's own points, whose number tells their set: rotated so that the outer
 // eye corners are level, centred on the points' bounding box in that rotated frame, its long side times
 // Margin. The result turns with the face, so a tilted head is not cropped wider than an upright one.
 func ROIFromPoints(points [][3]float64) (ROI, error) {
-	if len(points) <= leftEyeCorner {
-		return ROI{}, fmt.Errorf("%w: %d points; a face mesh has at least 468", ErrROI, len(points))
+	set, ok := topology.OfCount(len(points))
+	if !ok {
+		return ROI{}, fmt.Errorf("%w: no set of points has %d", ErrROI, len(points))
 	}
-	a, b := points[rightEyeCorner], points[leftEyeCorner]
+	a, b := points[set.Eyes[0].Outer], points[set.Eyes[1].Outer]
 	r := ROI{Size: 1, Rotation: direction([2]float64{a[0], a[1]}, [2]float64{b[0], b[1]})}
 	sin, cos := math.Sincos(r.Rotation)
 	x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"facetrack/topology"
 )
 
 func TestROIFrameAndUnitAreInverse(t *testing.T) {
@@ -29,7 +31,7 @@ func TestROIFromFace(t *testing.T) {
 	}
 }
 
-// oval is a face of 478 points with its eye corners level, turned by angle about (x, y).
+// oval is a face of the public set's points with its eye corners level, turned by angle about (x, y).
 func oval(x, y, size, angle float64) [][3]float64 {
 	sin, cos := math.Sincos(angle)
 	points := make([][3]float64, 478)
@@ -40,8 +42,8 @@ func oval(x, y, size, angle float64) [][3]float64 {
 		s, c := math.Sincos(2 * math.Pi * float64(i) / 478)
 		put(i, 0.4*c, 0.5*s)
 	}
-	put(rightEyeCorner, -0.3, -0.1)
-	put(leftEyeCorner, 0.3, -0.1)
+	put(topology.MediaPipe.Eyes[0].Outer, -0.3, -0.1)
+	put(topology.MediaPipe.Eyes[1].Outer, 0.3, -0.1)
 	return points
 }
 
@@ -56,8 +58,15 @@ func TestROIFromPointsTurnsWithTheFace(t *testing.T) {
 			t.Errorf("angle %.1f: region %+v", angle, r)
 		}
 	}
-	if _, err := ROIFromPoints(make([][3]float64, 200)); !errors.Is(err, ErrROI) {
-		t.Errorf("200 points: error %v", err)
+	for _, count := range []int{0, 200, 468} {
+		if _, err := ROIFromPoints(make([][3]float64, count)); !errors.Is(err, ErrROI) {
+			t.Errorf("%d points: error %v", count, err)
+		}
+	}
+	own := make([][3]float64, topology.ICT.Count)
+	own[36], own[45], own[8] = [3]float64{0, 30}, [3]float64{40, 0}, [3]float64{60, 80}
+	if r, err := ROIFromPoints(own); err != nil || math.Abs(r.Rotation-math.Atan2(-30, 40)) > 1e-9 {
+		t.Errorf("level with the eyes of the project's own points: %+v, %v", r, err)
 	}
 	if _, err := ROIFromPoints(make([][3]float64, 478)); !errors.Is(err, ErrROI) {
 		t.Errorf("all points in one place: error %v", err)

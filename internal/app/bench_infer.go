@@ -23,7 +23,7 @@ type BenchInferCmd struct {
 	Precisions []string `name:"precision" default:"fp16,fp32" enum:"fp16,fp32" help:"${enum}."`
 	Runs       int      `default:"300" help:"That count, after 0.1 s of others."`
 	GPU        string   `name:"gpu" default:"auto" help:"auto, a number or a UUID."`
-	Landmarks  string   `default:"face-landmarker" help:"Landmark bundle, by name or path."`
+	Landmarks  string   `default:"face-landmarker" help:"Landmark model, by name or path."`
 	JSON       string   `name:"json" aliases:"out" type:"path" placeholder:"FILE" help:"Write the raw numbers."`
 	Python     string   `default:"python3" help:"Python with PyTorch; empty: without."`
 	Script     string   `type:"path" placeholder:"FILE" help:"The PyTorch side, torch_infer.py; else looked for in scripts/bench and beside the program."`
@@ -124,13 +124,15 @@ func openNetworks(landmarks string) (*benchNetworks, error) {
 
 // named gives each network the range of its input: RGB from 0, pixels, BGR up to 255, RGB around 0.
 func (n *benchNetworks) named() []inferbench.Named {
-	return []inferbench.Named{
-		{Name: "landmarks", Graph: n.Points, Low: 0, High: 1},
-		{Name: "blendshapes", Graph: n.Blendshapes, Low: 0, High: 192},
+	list := []inferbench.Named{{Name: "landmarks", Graph: n.Points, Low: 0, High: 1}}
+	if n.Blendshapes != nil {
+		list = append(list, inferbench.Named{Name: "blendshapes", Graph: n.Blendshapes, Low: 0, High: 192})
+	}
+	return append(list, []inferbench.Named{
 		{Name: "yunet-320", Graph: n.detectors["yunet-320"], Low: 0, High: 255},
 		{Name: "yunet-640", Graph: n.detectors["yunet-640"], Low: 0, High: 255},
 		{Name: "blazeface", Graph: n.detectors["blazeface"], Low: -1, High: 1},
-	}
+	}...)
 }
 
 func (n *benchNetworks) chains() []inferbench.Chain {

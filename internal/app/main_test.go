@@ -177,6 +177,9 @@ func TestModelsList(t *testing.T) {
 		if m.Name == "yunet-320" {
 			place = path
 		}
+		if m.Content != nil {
+			place = "built in"
+		}
 		for _, want := range []string{m.Name, m.Licence, m.URL, place} {
 			if !strings.Contains(lines[i+1], want) {
 				t.Errorf("%q does not say %q", lines[i+1], want)
@@ -204,6 +207,9 @@ func TestModelsVerify(t *testing.T) {
 		t.Errorf("a damaged model: status %d, %q", code, stdout)
 	}
 	expectLine(t, stderr, path, "SHA-256", "fetch yunet-320")
+	if code, stdout, stderr = run(t, "models", "verify", models.OwnDetector, models.OwnFace); code != 0 || strings.Count(stdout, "good (built in)") != 2 {
+		t.Errorf("our own models: status %d, %q, %q", code, stdout, stderr)
+	}
 	if code, _, stderr = run(t, "models", "verify", "unknown"); code != 1 || !strings.Contains(stderr, "yunet-320") {
 		t.Errorf("an unknown model: status %d, %q", code, stderr)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 // ModelsCmd is the group of commands about model files.
 type ModelsCmd struct {
-	List   ModelsListCmd   `cmd:"" help:"Show the public models, where they come from and where they lie."`
+	List   ModelsListCmd   `cmd:"" help:"Show the models, where they come from and where they lie."`
 	Fetch  ModelsFetchCmd  `cmd:"" help:"Download models from their pinned origins and check them."`
 	Verify ModelsVerifyCmd `cmd:"" help:"Check the content of the model files on this machine."`
 }
@@ -27,7 +28,7 @@ type ModelsFetchCmd struct {
 
 // ModelsVerifyCmd is `facetrack models verify`.
 type ModelsVerifyCmd struct {
-	Names []string `arg:"" optional:"" help:"Models; without names all that are there."`
+	Names []string `arg:"" optional:"" help:"Models; without names all public ones that are there."`
 }
 
 // Run is `facetrack models list`.
@@ -43,7 +44,7 @@ func (ModelsListCmd) Run() error {
 		if found, err := store.Find(m.Name); err == nil {
 			place = found.Path
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Licence, place, m.URL)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Licence, place, cmp.Or(m.URL, "this project"))
 	}
 	return w.Flush()
 }
@@ -77,7 +78,9 @@ func (c *ModelsVerifyCmd) Run() error {
 	names, all := c.Names, len(c.Names) == 0
 	if all {
 		for _, m := range models.All() {
-			names = append(names, m.Name)
+			if m.Content == nil {
+				names = append(names, m.Name)
+			}
 		}
 	}
 	var errs []error

@@ -36,30 +36,32 @@ func TestStatusSaysHowPixelsTravel(t *testing.T) {
 		fromWire(t, telemetry.Stats{Stage: "capture", PID: 11, Cameras: map[string]telemetry.CameraStats{
 			"gpu": {State: "running", Ring: ring}, "host": {State: "running", Ring: host}, "away": {State: "opening"},
 		}}),
-		fromWire(t, telemetry.Stats{Stage: "detect", PID: 12, Backend: "cpu", Because: "no GPU here\nat all", Cameras: map[string]telemetry.CameraStats{
+		fromWire(t, telemetry.Stats{Stage: "detect", PID: 12, Backend: "cpu", Because: "no GPU here\nat all", Model: "facetrack-detector", Chosen: "no other\nis here", Cameras: map[string]telemetry.CameraStats{
 			"gpu":  {Link: &telemetry.Link{Transport: "cuda-ipc", Reason: "the fastest transport", Sync: "events", GPU: someGPU}},
 			"host": {Link: &telemetry.Link{Transport: "shm", Reason: "cuda-ipc: no driver"}},
 		}}),
+		fromWire(t, telemetry.Stats{Stage: "landmarks", PID: 15, Model: "mine.onnx"}),
 		fromWire(t, telemetry.Stats{Stage: "tracker", PID: 13, Cameras: map[string]telemetry.CameraStats{"gpu": {Frames: 3}}}),
 		fromWire(t, telemetry.Stats{Stage: "lsl-out", PID: 14, Streams: &telemetry.Streams{Open: 7, Readers: 2, Lost: 5}}),
 	}
 	var out bytes.Buffer
 	printStatus(&out, all)
 	for _, want := range []string{
-		"\ndetect: networks run on cpu: no GPU here at all\n", "\nlsl-out: 7 LSL streams, 2 readers, 5 samples lost by readers that are too slow\n",
+		"\ndetect: model facetrack-detector: no other is here\n", "\ndetect: networks run on cpu: no GPU here at all\n", "\nlandmarks: model mine.onnx\n",
+		"\nlsl-out: 7 LSL streams, 2 readers, 5 samples lost by readers that are too slow\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no line %q in\n%s", want, &out)
 		}
 	}
 	for _, want := range [][]string{
-		{"capture  11", "gpu", "running; ring 5 deep (4 to 8), 2 held, 99 uploads to " + someGPU},
-		{"capture  11", "host", "running; ring 4 deep (4 to 8), 0 held, in host memory"},
-		{"capture  11", "away", "opening"},
-		{"detect   12", "gpu", "cuda-ipc, events, " + someGPU + " (the fastest transport)"},
-		{"detect   12", "host", "shm (cuda-ipc: no driver)"},
-		{"tracker  13", "gpu", "-"},
-		{"lsl-out  14", "-", "0"},
+		{"capture    11", "gpu", "running; ring 5 deep (4 to 8), 2 held, 99 uploads to " + someGPU},
+		{"capture    11", "host", "running; ring 4 deep (4 to 8), 0 held, in host memory"},
+		{"capture    11", "away", "opening"},
+		{"detect     12", "gpu", "cuda-ipc, events, " + someGPU + " (the fastest transport)"},
+		{"detect     12", "host", "shm (cuda-ipc: no driver)"},
+		{"tracker    13", "gpu", "-"},
+		{"lsl-out    14", "-", "0"},
 	} {
 		found := false
 		for line := range strings.Lines(out.String()) {

@@ -27,6 +27,7 @@ import (
 	"facetrack/internal/stage/detect"
 	"facetrack/internal/stage/landmarks"
 	"facetrack/internal/stage/lslout"
+	"facetrack/internal/stage/networks"
 	"facetrack/internal/stage/tracker"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
@@ -213,6 +214,15 @@ type Surroundings struct {
 func RunStage(ctx context.Context, name string, s Surroundings) error {
 	rig := s.Config.Rig
 	recorder := telemetry.New(name)
+	if err := networks.Choose(&s.Config); err != nil {
+		return stage.Permanent(err)
+	}
+	switch name {
+	case stage.Detect:
+		recorder.Model(s.Config.Detect.Model, s.Config.Detect.ModelReason)
+	case stage.Landmarks:
+		recorder.Model(s.Config.Landmarks.Model, s.Config.Landmarks.ModelReason)
+	}
 	recorder.SetBus(s.Bus.SlowConsumers)
 	service, err := telemetry.Serve(s.Bus.Conn, rig, recorder)
 	if err != nil {

@@ -78,6 +78,9 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 		if n := s.Streams; n != nil {
 			_, _ = fmt.Fprintf(out, "%s: %d LSL streams, %d readers, %d samples lost by readers that are too slow\n", s.Stage, n.Open, n.Readers, n.Lost)
 		}
+		if s.Model != "" {
+			_, _ = fmt.Fprintf(out, "%s: %s\n", s.Stage, modelLine(s.Model, s.Chosen))
+		}
 		switch {
 		case s.Because != "":
 			_, _ = fmt.Fprintf(out, "%s: networks run on %s: %s\n", s.Stage, s.Backend, oneLine(errors.New(s.Because)))
@@ -85,6 +88,14 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 			_, _ = fmt.Fprintf(out, "%s: networks run on %s\n", s.Stage, s.Backend)
 		}
 	}
+}
+
+// modelLine names a model, and why it is that one.
+func modelLine(name, reason string) string {
+	if reason == "" {
+		return "model " + name
+	}
+	return fmt.Sprintf("model %s: %s", name, oneLine(errors.New(reason)))
 }
 
 func total(dropped map[string]uint64) (n uint64) {

@@ -14,6 +14,7 @@ import (
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
 	"facetrack/internal/stage"
+	"facetrack/internal/stage/networks"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
@@ -47,6 +48,9 @@ func (u *UpCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if err := absolute(&cfg); err != nil {
+		return err
+	}
+	if err := networks.Choose(&cfg); err != nil {
 		return err
 	}
 	keeper, err := keepAwake(u.Awake)
@@ -147,6 +151,8 @@ func (r *rig) connect(ctx context.Context) (err error) {
 // stops it; an error when a stage cannot go on.
 func (r *rig) watch(ctx context.Context) error {
 	r.screen.note("rig %s is up on %s: %d camera(s). Ctrl-C stops it.", r.cfg.Rig, r.url, len(r.cfg.Cameras))
+	r.screen.note("detect: %s", modelLine(r.cfg.Detect.Model, r.cfg.Detect.ModelReason))
+	r.screen.note("landmarks: %s", modelLine(r.cfg.Landmarks.Model, r.cfg.Landmarks.ModelReason))
 	var over <-chan time.Time
 	if r.cmd.Duration > 0 {
 		timer := time.NewTimer(r.cmd.Duration)

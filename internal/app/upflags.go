@@ -26,7 +26,7 @@ type UpCmd struct {
 	Listen    string        `placeholder:"HOST:PORT" help:"Address of the embedded NATS server; port -1 takes any free one."`
 	DataDir   string        `placeholder:"DIR" type:"path" help:"Where the embedded server keeps its data."`
 	Rig       string        `help:"Name of the rig."`
-	Model     string        `placeholder:"NAME" help:"Detector model: yunet-320, yunet-640 (small faces), blazeface or a file."`
+	Model     string        `placeholder:"NAME" help:"Detector model: auto, yunet-320, yunet-640 (small faces), blazeface, facetrack-detector or a file."`
 	Backend   string        `help:"Inference: auto, cpu, cuda or reference."`
 	InferMode string        `name:"infer-mode" placeholder:"MODE" help:"How long frames wait on a GPU for those of other cameras: latency, balanced or throughput."`
 	Precision string        `placeholder:"WORD" help:"Of the networks: auto, fp16 or fp32."`

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/config"
+	"facetrack/internal/stage/networks"
 	"facetrack/internal/streams"
 	"facetrack/ipc"
 	"facetrack/lsl"
@@ -42,6 +43,9 @@ func createXDF(path string, log *slog.Logger) (*xdfFile, error) {
 
 // follow records what a rig sends from now on.
 func (f *xdfFile) follow(nc *nats.Conn, cfg config.Config) (err error) {
+	if err := networks.Choose(&cfg); err != nil {
+		return err
+	}
 	cfg.LSL.MaxSlots = math.MaxInt // what a file holds takes no sockets
 	if f.set, err = streams.New(cfg, f, f.log); err != nil {
 		return err

@@ -76,9 +76,14 @@ func (c Config) DeviceRing() bool {
 	return c.CUDA.GPU != "off" && slices.Contains(c.Ring.Transports, "cuda-ipc")
 }
 
+// Auto leaves the choice of a model to the program.
+const Auto = "auto"
+
 // Detect tunes face detection.
 type Detect struct {
-	Model          string  `yaml:"model" json:"model"`
+	Model string `yaml:"model" json:"model"`
+	// ModelReason says why the program chose that model, for people. It is no key of the file.
+	ModelReason    string  `yaml:"-" json:"model_reason,omitempty"`
 	Every          int     `yaml:"every" json:"every"`
 	ScoreThreshold float64 `yaml:"score_threshold" json:"score_threshold"`
 	NMSThreshold   float64 `yaml:"nms_threshold" json:"nms_threshold"`
@@ -89,6 +94,7 @@ type Detect struct {
 // Landmarks tunes face points and blendshapes.
 type Landmarks struct {
 	Model       string  `yaml:"model" json:"model"`
+	ModelReason string  `yaml:"-" json:"model_reason,omitempty"` // as in Detect
 	MinPresence float64 `yaml:"min_presence" json:"min_presence"`
 	MaxFaces    int     `yaml:"max_faces" json:"max_faces"`
 	MaxQueue    int     `yaml:"max_queue" json:"max_queue"`
@@ -145,9 +151,9 @@ func Default() Config {
 		Ring:    Ring{Dir: "/dev/shm", MinSlots: 4, Slots: 8, Transports: []string{"cuda-ipc", "shm", "copy"}},
 		CUDA:    CUDA{GPU: "auto", Sync: "auto"},
 		Infer:   Infer{Backend: "auto", Precision: "auto", Mode: "balanced", MaxBatch: 64, Threads: 1},
-		Detect:  Detect{Model: "yunet-320", Every: 5, ScoreThreshold: 0.6, NMSThreshold: 0.3, MaxFaces: 16, MaxQueue: 6},
+		Detect:  Detect{Model: Auto, Every: 5, ScoreThreshold: 0.6, NMSThreshold: 0.3, MaxFaces: 16, MaxQueue: 6},
 		Landmarks: Landmarks{
-			Model: "face-landmarker", MinPresence: 0.5, MaxFaces: 8, MaxQueue: 6,
+			Model: Auto, MinPresence: 0.5, MaxFaces: 8, MaxQueue: 6,
 		},
 		Tracker: Tracker{
 			MemorySeconds: 3, ReidentifySeconds: 30, MaxIdentities: 32, KeepRaw: false,

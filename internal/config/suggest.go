@@ -37,7 +37,9 @@ func keys(t reflect.Type) []string {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		out = append(out, name)
+		if name != "-" {
+			out = append(out, name)
+		}
 		out = append(out, keys(f.Type)...)
 	}
 	return out

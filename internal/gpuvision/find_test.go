@@ -7,6 +7,7 @@ import (
 	"facetrack/infer"
 	"facetrack/internal/kernels/faces"
 	"facetrack/internal/source"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
@@ -124,8 +125,8 @@ func TestFindIsVisions(t *testing.T) {
 		if waits != 4 {
 			t.Errorf("%d waits for 2 frames in 2 rounds", waits)
 		}
-		if x.PointCount() != 478 || x.MaxBatch() != 4 {
-			t.Errorf("%d points, a batch of %d", x.PointCount(), x.MaxBatch())
+		if x.Topology() != topology.MediaPipe || x.MaxBatch() != 4 {
+			t.Errorf("%s, a batch of %d", x.Topology().Name, x.MaxBatch())
 		}
 		r.taken = 0
 	}

@@ -19,7 +19,9 @@ func (x *Landmarker) kernels(stream *cuda.Stream, n int) error {
 		return err
 	}
 	at := faces.PointsAt{
-		Raw: x.points.Output(x.raw), Presence: x.points.Output(x.presence), Regions: p.items + image.RegionPlace, RegionBytes: image.RegionBytes,
+		Raw: x.output(x.outputs.Points), Presence: x.output(x.outputs.Presence),
+		Spread: x.output(x.outputs.Spread), Coefficients: x.output(x.outputs.Coefficients), Turn: x.output(x.outputs.Turn),
+		Regions: p.items + image.RegionPlace, RegionBytes: image.RegionBytes,
 		Records: p.records, Places: p.between,
 	}
 	if x.shapes != nil {
@@ -35,6 +37,14 @@ func (x *Landmarker) kernels(stream *cuda.Stream, n int) error {
 	return p.both(stream, shapes, func(s *cuda.Stream) error {
 		return x.device.images.Appearance(s, p.items, p.between, n, p.records+faces.AppearanceOffset, p.record)
 	})
+}
+
+// output is where an output of the first network lies, 0 for one that it lacks.
+func (x *Landmarker) output(i int) uint64 {
+	if i < 0 {
+		return 0
+	}
+	return x.points.Output(i)
 }
 
 // describe adds blendshapes, also to faces below the threshold: the host does not know yet.

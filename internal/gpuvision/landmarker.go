@@ -10,6 +10,7 @@ import (
 	"facetrack/internal/kernels/faces"
 	"facetrack/internal/kernels/image"
 	"facetrack/internal/kernels/nn"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
@@ -36,7 +37,7 @@ type landmarks struct {
 	device         *Device
 	points, shapes *gpu.Network
 	mesh           faces.Mesh
-	raw, presence  int // outputs of points
+	outputs        vision.FaceOutputs // of points
 	threshold      float64
 	retries        int
 	with           faces.With
@@ -47,14 +48,14 @@ type landmarks struct {
 // NewLandmarker makes a landmarker as vision.NewLandmarker does; the graphs stay the caller's, blendshapes may be nil. It looks at one
 // region, so that what cannot run shows now.
 func NewLandmarker(d *Device, points, blendshapes *infer.Graph, v vision.LandmarkerOptions, o Options) (*Landmarker, error) {
-	count, v, err := checkLandmarks(points, blendshapes, v)
+	outputs, v, err := checkLandmarks(points, blendshapes, v)
 	if err != nil {
 		return nil, err
 	}
 	if d, err = d.again(); err != nil {
 		return nil, err
 	}
-	m := newLandmarks(d, outlineOf(points), count, v, o.defaults())
+	m := newLandmarks(d, points.InputInfo()[0].Shape[1], outputs, v, o.defaults())
 	leave := m.use()
 	if err := m.load(points, blendshapes, o.defaults()); err != nil {
 		return nil, errors.Join(err, leave())
@@ -69,13 +70,12 @@ func NewLandmarker(d *Device, points, blendshapes *infer.Graph, v vision.Landmar
 	return x, leave()
 }
 
-func newLandmarks(d *Device, points outline, count int, v vision.LandmarkerOptions, o Options) *landmarks {
+func newLandmarks(d *Device, size int, outputs vision.FaceOutputs, v vision.LandmarkerOptions, o Options) *landmarks {
 	m := &landmarks{
-		device: d, mesh: faces.Mesh{Points: count, Size: points.in[0].Shape[1]},
-		threshold: v.PresenceThreshold, retries: v.Retries, with: faces.With{Appearance: !v.NoAppearance}, most: o.MaxBatch, log: o.Log,
+		device: d, mesh: faces.NewMesh(outputs, size), outputs: outputs,
+		threshold: v.PresenceThreshold, retries: v.Retries, with: faces.With{Appearance: !v.NoAppearance, Blendshapes: outputs.Coefficients >= 0}, most: o.MaxBatch, log: o.Log,
 	}
 	m.end = m.close
-	m.raw, m.presence = points.landmarks(count)
 	return m
 }
 
@@ -147,8 +147,8 @@ func (x *Landmarker) try() error {
 	return nil
 }
 
-// PointCount is how many points a face has: 478 with irises.
-func (x *Landmarker) PointCount() int { return x.mesh.Points }
+// Topology is the set of points that a face has.
+func (x *Landmarker) Topology() *topology.Topology { return x.outputs.Set }
 
 // MaxBatch is how many regions one run takes.
 func (x *Landmarker) MaxBatch() int { return x.pass.most }

@@ -16,17 +16,17 @@ func outlineOf(g *infer.Graph) outline { return outline{in: g.InputInfo(), out: 
 func (o outline) Inputs() []infer.Info  { return o.in }
 func (o outline) Outputs() []infer.Info { return o.out }
 
-// checkLandmarks returns how many points the landmark network has, and v with package vision's defaults.
-func checkLandmarks(landmarks, blendshapes *infer.Graph, v vision.LandmarkerOptions) (points int, _ vision.LandmarkerOptions, err error) {
+// checkLandmarks returns where the landmark network's outputs are, and v with package vision's defaults.
+func checkLandmarks(landmarks, blendshapes *infer.Graph, v vision.LandmarkerOptions) (vision.FaceOutputs, vision.LandmarkerOptions, error) {
 	var shapes infer.Session
 	if blendshapes != nil {
 		shapes = outlineOf(blendshapes)
 	}
 	l, err := vision.NewLandmarker(outlineOf(landmarks), shapes, v)
 	if err != nil {
-		return 0, v, err
+		return vision.FaceOutputs{}, v, err
 	}
-	return l.PointCount(), l.Options(), nil
+	return l.Outputs(), l.Options(), nil
 }
 
 // checkDetector returns v with package vision's defaults for the kind.
@@ -36,18 +36,4 @@ func checkDetector(kind string, g *infer.Graph, v vision.DetectorOptions) (visio
 		return v, err
 	}
 	return d.Options(), nil
-}
-
-// landmarks finds the points, the last output of so many, and the presence, the first single number.
-func (o outline) landmarks(points int) (pointsOut, presenceOut int) {
-	presenceOut = -1
-	for i, info := range o.out {
-		if info.Len() == 3*points {
-			pointsOut = i
-		}
-		if info.Len() == 1 && presenceOut < 0 {
-			presenceOut = i
-		}
-	}
-	return pointsOut, presenceOut
 }

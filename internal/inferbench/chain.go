@@ -83,7 +83,11 @@ func (c Chain) open(d *gpuvision.Device, o gpuvision.Options) (worker, []*infer.
 	// Nobody is in the picture: every region counts as a face, and none is tried again.
 	everything := vision.LandmarkerOptions{PresenceThreshold: -1, Retries: -1}
 	x, err := gpuvision.NewLandmarker(d, c.Landmarks, c.Blendshapes, everything, o)
-	return find{x}, []*infer.Graph{c.Landmarks, c.Blendshapes}, err
+	graphs := []*infer.Graph{c.Landmarks}
+	if c.Blendshapes != nil {
+		graphs = append(graphs, c.Blendshapes)
+	}
+	return find{x}, graphs, err
 }
 
 type detect struct{ *gpuvision.Detector }

@@ -20,7 +20,7 @@ type Progress struct {
 	Done, Present bool
 }
 
-// Fetch brings the named models, or all that are not optional when none is named, into the cache folder.
+// Fetch brings the named models, or all public ones that are not optional when none is named, into the cache folder.
 // A model that is already found with the right content is left alone; a damaged one in the cache is
 // replaced. A file appears under its name only when complete and checked. progress may be nil.
 func (s *Store) Fetch(ctx context.Context, names []string, progress func(Progress)) error {
@@ -56,7 +56,7 @@ func (s *Store) selected(names []string) ([]Model, error) {
 		return wanted, nil
 	}
 	for _, m := range s.models {
-		if !m.Optional {
+		if !m.Optional && m.Content == nil {
 			wanted = append(wanted, m)
 		}
 	}

@@ -120,7 +120,7 @@ func TestNewStoreSearchesTheDocumentedPlaces(t *testing.T) {
 func TestPublicModelsHaveTheStatedContent(t *testing.T) {
 	dir := filepath.Join(testutil.Assets(t), "models")
 	s := &Store{models: All(), dirs: []string{dir}}
-	for _, m := range All() {
+	for _, m := range public {
 		if m.Optional {
 			continue
 		}
@@ -132,7 +132,7 @@ func TestPublicModelsHaveTheStatedContent(t *testing.T) {
 
 func TestRegistryIsComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, m := range All() {
+	for _, m := range public {
 		if len(m.SHA256) != 64 || !strings.HasPrefix(m.URL, "https://") || m.Licence == "" || seen[m.Name] || isPath(m.Name) {
 			t.Errorf("incomplete, doubled or path-like: %+v", m)
 		}

@@ -3,7 +3,6 @@ package models
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"facetrack/infer"
 	"facetrack/infer/onnx"
@@ -18,6 +17,8 @@ const (
 	blendshapesMember = "face_blendshapes.tflite"
 )
 
+const defaultBundle = "face-landmarker"
+
 // BlazeFace is the detector inside the default bundle; as a name it stands for that.
 const BlazeFace = "blazeface"
 
@@ -27,8 +28,8 @@ type Options struct {
 	Unverified bool // accept a file given by its path that is none of the public models
 }
 
-// Detector opens a face detector: a YuNet by name, "blazeface", a bundle by name, or the path of an .onnx
-// (YuNet), .task or .tflite (BlazeFace) file. kind is what vision.NewDetector wants. The caller closes the
+// Detector opens a face detector: a YuNet or our own by name, "blazeface", a bundle by name, or the path of an .onnx
+// (YuNet's outputs), .task or .tflite (BlazeFace) file. kind is what vision.NewDetector wants. The caller closes the
 // session.
 func (s *Store) Detector(name string, opts Options) (kind string, session infer.Session, err error) {
 	kind, graph, err := s.DetectorGraph(name, opts.Unverified)
@@ -42,20 +43,20 @@ func (s *Store) Detector(name string, opts Options) (kind string, session infer.
 // DetectorGraph is the graph that Detector opens.
 func (s *Store) DetectorGraph(name string, unverified bool) (kind string, g *infer.Graph, err error) {
 	if name == BlazeFace {
-		name = "face-landmarker"
+		name = defaultBundle
 	}
 	data, found, err := s.Read(name, unverified)
 	if err != nil {
 		return "", nil, err
 	}
-	if kind, g, err = detectorGraph(data, found.Path); err != nil {
+	if kind, g, err = detectorGraph(data, found.extension()); err != nil {
 		return "", nil, fmt.Errorf("%w: %s as a face detector: %w", ErrContent, found.Path, err)
 	}
 	return kind, g, nil
 }
 
-func detectorGraph(data []byte, path string) (kind string, g *infer.Graph, err error) {
-	switch filepath.Ext(path) {
+func detectorGraph(data []byte, extension string) (kind string, g *infer.Graph, err error) {
+	switch extension {
 	case ".onnx":
 		g, err = onnx.Load(data)
 		return string(YuNet), g, err
@@ -85,66 +86,58 @@ func member(bundle *task.Bundle, name string) (*infer.Graph, error) {
 	return g, nil
 }
 
-// Landmarks are the sessions and the geometry of one bundle.
+// Landmarks are the sessions of a landmark model.
 type Landmarks struct {
 	Points      infer.Session
-	Blendshapes infer.Session
-	Face        *CanonicalFace
+	Blendshapes infer.Session // nil where Points scores them itself
 }
 
-// Close closes both sessions.
-func (l *Landmarks) Close() error { return errors.Join(l.Points.Close(), l.Blendshapes.Close()) }
+// Close closes the sessions.
+func (l *Landmarks) Close() error {
+	if l.Blendshapes == nil {
+		return l.Points.Close()
+	}
+	return errors.Join(l.Points.Close(), l.Blendshapes.Close())
+}
 
-// LandmarkGraphs are the graphs of one bundle.
+// LandmarkGraphs are the graphs of a landmark model.
 type LandmarkGraphs struct{ Points, Blendshapes *infer.Graph }
 
 // LandmarkGraphs are the graphs that Landmarks opens.
-func (s *Store) LandmarkGraphs(name string, unverified bool) (LandmarkGraphs, error) {
-	bundle, path, err := s.bundle(name, unverified)
-	if err != nil {
-		return LandmarkGraphs{}, err
-	}
-	return landmarkGraphs(bundle, path)
-}
-
-func (s *Store) bundle(name string, unverified bool) (*task.Bundle, string, error) {
+func (s *Store) LandmarkGraphs(name string, unverified bool) (g LandmarkGraphs, err error) {
 	data, found, err := s.Read(name, unverified)
 	if err != nil {
-		return nil, "", err
+		return g, err
+	}
+	if found.extension() == ".onnx" {
+		g.Points, _, err = faceNetwork(data, found.Path)
+		return g, err
 	}
 	bundle, err := task.Open(data)
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %s: %w", ErrContent, found.Path, err)
+	if err == nil {
+		g.Points, err = member(bundle, landmarksMember)
 	}
-	return bundle, found.Path, nil
-}
-
-func landmarkGraphs(bundle *task.Bundle, path string) (g LandmarkGraphs, err error) {
-	if g.Points, err = member(bundle, landmarksMember); err == nil {
+	if err == nil {
 		g.Blendshapes, err = member(bundle, blendshapesMember)
 	}
 	if err != nil {
-		return g, fmt.Errorf("%w: %s: %w", ErrContent, path, err)
+		return g, fmt.Errorf("%w: %s: %w", ErrContent, found.Path, err)
 	}
 	return g, nil
 }
 
-// Landmarks opens a bundle, by name or path, for face points, blendshapes and head pose.
+// Landmarks opens a bundle or a face network, by name or path, for face points and blendshapes.
 func (s *Store) Landmarks(name string, opts Options) (*Landmarks, error) {
-	bundle, path, err := s.bundle(name, opts.Unverified)
+	graphs, err := s.LandmarkGraphs(name, opts.Unverified)
 	if err != nil {
 		return nil, err
 	}
 	l := &Landmarks{}
-	if l.Face, err = ReadCanonicalFace(bundle); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	graphs, err := landmarkGraphs(bundle, path)
-	if err != nil {
-		return nil, err
-	}
 	if l.Points, err = infer.Open(graphs.Points, opts.Infer); err != nil {
 		return nil, err
+	}
+	if graphs.Blendshapes == nil {
+		return l, nil
 	}
 	if l.Blendshapes, err = infer.Open(graphs.Blendshapes, opts.Infer); err != nil {
 		return nil, errors.Join(err, l.Points.Close())

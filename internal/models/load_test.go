@@ -12,6 +12,7 @@ import (
 	"facetrack/infer"
 	_ "facetrack/infer/backends" // whatever this binary has
 	"facetrack/internal/testutil"
+	"facetrack/topology"
 )
 
 func assetStore(t *testing.T) *Store {
@@ -24,7 +25,7 @@ func TestDetectorOpensEveryKind(t *testing.T) {
 	for name, want := range map[string]struct {
 		kind string
 		size int
-	}{"yunet-320": {"yunet", 320}, "yunet-640": {"yunet", 640}, "blazeface": {"blazeface", 128}, "face-landmarker": {"blazeface", 128}} {
+	}{"yunet-320": {"yunet", 320}, "yunet-640": {"yunet", 640}, "blazeface": {"blazeface", 128}, "face-landmarker": {"blazeface", 128}, OwnDetector: {"yunet", 320}} {
 		kind, session, err := s.Detector(name, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -50,30 +51,29 @@ func TestLandmarksOpensTheBundle(t *testing.T) {
 	if n := l.Blendshapes.Outputs()[0].Len(); n != 52 {
 		t.Errorf("%d blendshapes", n)
 	}
-	if len(l.Face.Vertices) != 468 {
-		t.Errorf("%d vertices", len(l.Face.Vertices))
-	}
 	if err := errors.Join(l.Close(), l.Close()); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestStoreReadsTheCanonicalFaceAlone(t *testing.T) {
+func TestStoreReadsTheHeadAlone(t *testing.T) {
 	s := fakeStore(t, serve(content))
 	own := zipped(t, map[string][]byte{geometryMember: metadata(threeVertices, threeBasis)})
-	if f, err := s.CanonicalFace(own, Options{Unverified: true}); err != nil || len(f.Vertices) != 3 {
-		t.Errorf("own bundle: %+v, %v", f, err)
+	if set, head, err := s.Head(own, true); err != nil || set != topology.MediaPipe || len(head) != 3 {
+		t.Errorf("own bundle: %v, %v, %v", set, head, err)
 	}
-	if _, err := s.CanonicalFace(own, Options{}); !errors.Is(err, ErrHash) {
+	if _, _, err := s.Head(own, false); !errors.Is(err, ErrHash) {
 		t.Errorf("own bundle, not allowed: %v", err)
 	}
-	noise := put(t, t.TempDir(), "a.task", "noise")
-	if _, err := s.CanonicalFace(noise, Options{Unverified: true}); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), noise) {
-		t.Errorf("noise: %v", err)
+	for _, name := range []string{"a.task", "a.onnx"} {
+		noise := put(t, t.TempDir(), name, "noise")
+		if _, _, err := s.Head(noise, true); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), noise) {
+			t.Errorf("noise: %v", err)
+		}
 	}
-	f, err := assetStore(t).CanonicalFace("face-landmarker", Options{})
-	if err != nil || len(f.Vertices) != 468 {
-		t.Errorf("%+v, %v", f, err)
+	set, head, err := assetStore(t).Head("face-landmarker", false)
+	if err != nil || set != topology.MediaPipe || len(head) != 468 {
+		t.Errorf("%v, %v, %v", set, head, err)
 	}
 }
 
@@ -119,6 +119,8 @@ func TestFilesThatAreNoModelsAreRefused(t *testing.T) {
 		"no geometry": zipped(t, map[string][]byte{landmarksMember: []byte(noise)}),
 		"no networks": zipped(t, map[string][]byte{geometryMember: metadata(threeVertices, threeBasis)}),
 		"bad network": zipped(t, map[string][]byte{geometryMember: metadata(threeVertices, threeBasis), landmarksMember: []byte(noise)}),
+		"onnx noise":  put(t, t.TempDir(), "a.onnx", noise),
+		"a detector":  put(t, t.TempDir(), "d.onnx", string(ownDetector)),
 	} {
 		if _, err := s.Landmarks(path, loose); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), path) {
 			t.Errorf("bundle %s: error %v; want ErrContent naming the file", name, err)

@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,17 +23,19 @@ type Kind string
 const (
 	YuNet  Kind = "yunet"           // ONNX face detector
 	Bundle Kind = "face-landmarker" // zip of BlazeFace, face points, blendshapes and face geometry
+	Face   Kind = "face"            // ONNX network of face points, blendshapes and rotation, see vision.FaceOutputs
 )
 
-// Model is one public model file.
+// Model is one model file: a public one, or one of our own, which is part of the program.
 type Model struct {
 	Name     string
 	File     string // file name in every folder that is searched
-	URL      string // pinned origin
-	SHA256   string // lower-case hexadecimal
+	URL      string // pinned origin; of public models
+	SHA256   string // lower-case hexadecimal; of public models
 	Licence  string
 	Kind     Kind
-	Optional bool // fetched only when named
+	Optional bool   // fetched only when named
+	Content  []byte // of our own models
 }
 
 const (
@@ -64,8 +67,8 @@ var public = []Model{
 	},
 }
 
-// All lists the public models.
-func All() []Model { return append([]Model(nil), public...) }
+// All lists the models: the public ones, then our own.
+func All() []Model { return slices.Concat(public, own) }
 
 func (s *Store) lookup(name string) (Model, error) {
 	names := make([]string, len(s.models))

@@ -62,10 +62,21 @@ func checkout() string {
 // Cache is the folder that Fetch writes to.
 func (s *Store) Cache() string { return s.cache }
 
+// BuiltIn is the path of a model that is part of the program.
+const BuiltIn = "built in"
+
 // Found is a model file on this machine. Model is the zero value for a path that was given explicitly.
 type Found struct {
 	Model Model
 	Path  string
+}
+
+// extension is that of the file, which tells its format.
+func (f Found) extension() string {
+	if f.Path == BuiltIn {
+		return filepath.Ext(f.Model.File)
+	}
+	return filepath.Ext(f.Path)
 }
 
 // Find returns where a model lies, unchecked. name is a registered name or the path of a file: anything
@@ -80,6 +91,9 @@ func (s *Store) Find(name string) (Found, error) {
 	m, err := s.lookup(name)
 	if err != nil {
 		return Found{}, err
+	}
+	if m.Content != nil {
+		return Found{Model: m, Path: BuiltIn}, nil
 	}
 	for _, dir := range s.dirs {
 		if path := filepath.Join(dir, m.File); isFile(path) {

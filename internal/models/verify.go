@@ -24,6 +24,9 @@ func (s *Store) Read(name string, unverified bool) ([]byte, Found, error) {
 	if err != nil {
 		return nil, found, err
 	}
+	if found.Model.Content != nil {
+		return found.Model.Content, found, nil
+	}
 	data, err := readFile(found.Path)
 	if err != nil {
 		return nil, found, err

@@ -8,13 +8,15 @@ import (
 	"facetrack/internal/config"
 	"facetrack/ipc"
 	"facetrack/lsl"
+	"facetrack/topology"
 )
 
 // camera has the participants that are looked for in its frames.
 type camera struct {
 	set    *Set
 	cfg    config.Camera
-	named  bool // by the configuration: nobody else gets streams
+	points *topology.Topology // of its faces
+	named  bool               // by the configuration: nobody else gets streams
 	people []*person
 	full   bool // it was said that somebody gets no streams
 
@@ -39,6 +41,11 @@ func (s *Set) camera(t *ipc.Tracks) (*camera, error) {
 		people = append(people, c.slot(id))
 	}
 	var errs []error
+	var ok bool
+	if c.points, ok = topology.Named(t.Topology); !ok {
+		c.points = topology.MediaPipe
+		errs = append(errs, fmt.Errorf("unknown set of points %q: streams are made for %s", t.Topology, c.points.Name))
+	}
 	for _, p := range people {
 		errs = append(errs, c.add(p))
 	}

@@ -70,6 +70,7 @@ func cameraFrame(p *person, more ...*lsl.Element) *lsl.Setup {
 func pictureFrame(p *person) *lsl.Setup {
 	return &lsl.Setup{Name: "picture of camera " + p.camera.cfg.Name, Fields: []*lsl.Element{
 		axes("top left", "right", "down", "away from the camera, in the scale of x"),
+		lsl.Leaf("topology", p.camera.points.Name),
 	}}
 }
 

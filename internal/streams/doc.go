@@ -18,7 +18,7 @@
 //	FaceExpression  52 scores of 0 to 1: _neutral and 51 by their ARKit names; Confidence, FrameNumber
 //	MoCap           head: position X Y Z, m; quaternion w x y z; pitch, heading, roll, degrees; Confidence, FrameNumber
 //	Gaze            eyes left and right: position X Y Z, m, direction X Y Z; of both: direction, pitch, heading; Confidence, FrameNumber
-//	FaceMesh        478 points X Y Z, px of the frame; Confidence, FrameNumber
+//	FaceMesh        all points X Y Z, px of the frame; Confidence, FrameNumber
 //	Synchrony       for each compared channel and their mean the measures of package track/synchrony
 //	Markers         events as JSON
 //

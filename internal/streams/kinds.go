@@ -6,12 +6,10 @@ import (
 
 	"facetrack/ipc"
 	"facetrack/lsl"
+	"facetrack/topology"
 	"facetrack/track"
 	"facetrack/vision"
 )
-
-// meshPoints is the number of points of a face.
-const meshPoints = 478
 
 var nan = float32(math.NaN())
 
@@ -58,18 +56,24 @@ func ofHead(label, quantity, unit string) lsl.Channel {
 	return lsl.Channel{Label: label, Type: quantity, Unit: unit, Fields: []*lsl.Element{lsl.Leaf("object", "head")}}
 }
 
-var mesh = kind{
-	name: "mesh", contentType: "FaceMesh", channels: meshChannels(), setup: pictureFrame,
-	fill: func(_ *person, row []float32, f *ipc.TrackedFace) bool {
-		for i, p := range f.Points[:min(meshPoints, len(f.Points))] {
-			copy(row[3*i:], p[:])
-		}
-		return len(f.Points) > 0
-	},
+// mesh is the stream of a set of points; faces with another number of them have no values in it.
+func mesh(set *topology.Topology) kind {
+	return kind{
+		name: "mesh", contentType: "FaceMesh", channels: meshChannels(set.Count), setup: pictureFrame,
+		fill: func(_ *person, row []float32, f *ipc.TrackedFace) bool {
+			if len(f.Points) != set.Count {
+				return false
+			}
+			for i, p := range f.Points {
+				copy(row[3*i:], p[:])
+			}
+			return true
+		},
+	}
 }
 
-func meshChannels() (all []lsl.Channel) {
-	for i := range meshPoints {
+func meshChannels(points int) (all []lsl.Channel) {
+	for i := range points {
 		for _, axis := range []string{"X", "Y", "Z"} {
 			all = append(all, lsl.Channel{
 				Label: fmt.Sprintf("point%03d%s", i, axis), Type: "Position" + axis, Unit: "pixels",

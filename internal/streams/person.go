@@ -7,7 +7,6 @@ import (
 	"facetrack/internal/config"
 	"facetrack/ipc"
 	"facetrack/lsl"
-	"facetrack/track"
 )
 
 // person is a participant with the streams of one.
@@ -50,7 +49,7 @@ func (c *camera) add(who config.Participant) error {
 	c.people = append(c.people, p)
 	kinds := []kind{expression, head, gaze}
 	if c.set.cfg.LSL.Mesh {
-		kinds = append(kinds, mesh)
+		kinds = append(kinds, mesh(c.points))
 	}
 	for _, k := range kinds {
 		info := p.info(k)
@@ -98,5 +97,5 @@ func (p *person) row(ts float64, seq uint64, f *ipc.TrackedFace) error {
 
 // metres scales a position of the tracker's, in cm, by the distance of the pupils; known is false where the field of view is not known.
 func (p *person) metres() (scale float64, known bool) {
-	return p.who.InterocularMM / track.ModelInterocularMM / 100, p.camera.cfg.HFOV > 0
+	return p.who.InterocularMM / p.camera.points.InterocularMM / 100, p.camera.cfg.HFOV > 0
 }

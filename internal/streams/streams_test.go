@@ -13,6 +13,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/ipc"
 	"facetrack/lsl"
+	"facetrack/topology"
 )
 
 // kept is a sink that keeps all rows.
@@ -306,14 +307,50 @@ func TestMeshIsThereWhenAskedFor(t *testing.T) {
 	few := face(1, "mother")
 	few.Points = few.Points[:3]
 	must(t, s.Tracks(frame("a", 6, few)))
-	if !isNaN(m.value(t, 1, "point003X")) || m.value(t, 1, "point002X") != 2 {
-		t.Error("points that are not there have values")
+	if !isNaN(m.value(t, 1, "point002X")) || m.value(t, 1, "Confidence") != 0 {
+		t.Error("points of another set have values")
 	}
+}
+
+// The stream has the points of the set that the frames name, and says which that is.
+func TestMeshOfOurOwnPoints(t *testing.T) {
+	s, k, _ := newSet(t, scene+"lsl: {mesh: true}\n")
+	f := face(1, "mother")
+	f.Points = f.Points[:topology.ICT.Count]
+	first := frame("a", 5, f)
+	first.Topology = topology.ICT.Name
+	must(t, s.Tracks(first))
+	m := k.streams["mother mesh"]
+	if m == nil || m.info.ChannelCount != 3*293+2 || m.value(t, 0, "point292Y") != 584 {
+		t.Fatalf("mesh %+v", m)
+	}
+	data, err := m.info.XML()
+	must(t, err)
+	if !strings.Contains(string(data), "<topology>facetrack-ict-293</topology>") {
+		t.Errorf("the description does not name the set:\n%s", data)
+	}
+	position := k.streams["mother head"].value(t, 0, "headZ")
+	if want := 0.63 * 60 / topology.ICT.InterocularMM; math.Abs(float64(position)-want) > 1e-5 {
+		t.Errorf("the head is %v m away, want %v", position, want)
+	}
+}
+
+func TestUnknownSetOfPoints(t *testing.T) {
+	s, k, _ := newSet(t, scene)
+	first := frame("a", 5, face(1, "mother"))
+	first.Topology = "of-the-future"
+	if err := s.Tracks(first); err == nil || !strings.Contains(err.Error(), `"of-the-future"`) {
+		t.Errorf("error %v", err)
+	}
+	if e := k.streams["mother expression"]; e == nil || e.value(t, 0, "Confidence") != 0.75 {
+		t.Error("expressions need no points")
+	}
+	must(t, s.Tracks(frame("a", 6, face(1, "mother"))))
 }
 
 // Importers find camera, resolution and what was subtracted from the stamps.
 func TestDescription(t *testing.T) {
-	s, k, _ := newSet(t, scene)
+	s, k, _ := newSet(t, scene+"landmarks: {model: face-landmarker}\n")
 	must(t, s.Tracks(frame("a", 1)))
 	must(t, s.Tracks(frame("b", 1)))
 	xml := func(name string) string {

@@ -19,17 +19,22 @@ func StatusSubject(rig, stage string) string {
 	return fmt.Sprintf("facetrack.%s.status.%s", rig, stage)
 }
 
-// Serve shows r as a NATS service until the returned service is stopped. Its statistics carry Stats as data.
+// Serve shows r as a NATS service until the returned service is stopped. Its statistics carry Stats as data, its metadata the model that r
+// knows by now.
 func Serve(nc *nats.Conn, rig string, r *Recorder) (micro.Service, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
+	about := map[string]string{"rig": rig, "host": host, "pid": strconv.Itoa(os.Getpid())}
+	if s := r.Snapshot(); s.Model != "" {
+		about["model"], about["model_reason"] = s.Model, s.Chosen
+	}
 	svc, err := micro.AddService(nc, micro.Config{
 		Name:         ServiceName(r.stage),
 		Version:      version.SemVer,
 		Description:  "facetrack " + r.stage + " of rig " + rig,
-		Metadata:     map[string]string{"rig": rig, "host": host, "pid": strconv.Itoa(os.Getpid())},
+		Metadata:     about,
 		StatsHandler: func(*micro.Endpoint) any { return r.Snapshot() },
 	})
 	if err != nil {

@@ -18,6 +18,8 @@ type Recorder struct {
 	mu      sync.Mutex
 	backend string
 	because string
+	model   string
+	chosen  string // why that model
 	slow    func() uint64
 	streams func() Streams
 	cameras map[string]*camera
@@ -56,7 +58,9 @@ type Stats struct {
 	UptimeS float64                `json:"uptime_s"`
 	Backend string                 `json:"backend,omitempty"`
 	Because string                 `json:"backend_reason,omitempty"` // why that backend and no faster one
-	Slow    uint64                 `json:"slow_consumer"`            // times that messages were lost because this process read too slowly
+	Model   string                 `json:"model,omitempty"`
+	Chosen  string                 `json:"model_reason,omitempty"` // why that model, where nobody named it
+	Slow    uint64                 `json:"slow_consumer"`          // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
 	Streams *Streams               `json:"streams,omitempty"` // lsl-out
 }
@@ -123,6 +127,13 @@ func (r *Recorder) Backend(name, reason string) {
 	r.backend, r.because = name, reason
 }
 
+// Model notes which model the networks are from, and why that one; "" when somebody named it.
+func (r *Recorder) Model(name, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.model, r.chosen = name, reason
+}
+
 // SetBus registers where the count of lost messages is read from.
 func (r *Recorder) SetBus(slow func() uint64) {
 	r.mu.Lock()
@@ -148,7 +159,7 @@ func (r *Recorder) Snapshot() Stats {
 	r.mu.Lock()
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
-		Because: r.because, Cameras: make(map[string]CameraStats, len(r.cameras)),
+		Because: r.because, Model: r.model, Chosen: r.chosen, Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
 	slow, streams, cameras := r.slow, r.streams, maps.Clone(r.cameras)
 	r.mu.Unlock()

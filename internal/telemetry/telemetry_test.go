@@ -23,6 +23,7 @@ const deadline = 60 * time.Second
 func busy() *Recorder {
 	r := New("detect")
 	r.Backend("cpu", "no GPU here")
+	r.Model("facetrack-detector", "nothing else is here")
 	for i := range 100 {
 		r.Frame("cam0", i%2, 2*time.Millisecond, 10*time.Millisecond)
 	}
@@ -39,7 +40,7 @@ func busy() *Recorder {
 
 func TestSnapshot(t *testing.T) {
 	s := busy().Snapshot()
-	if s.Stage != "detect" || s.PID != os.Getpid() || s.Backend != "cpu" || s.Because != "no GPU here" || s.UptimeS < 0 || len(s.Cameras) != 2 {
+	if s.Stage != "detect" || s.PID != os.Getpid() || s.Backend != "cpu" || s.Because != "no GPU here" || s.Model != "facetrack-detector" || s.Chosen != "nothing else is here" || s.UptimeS < 0 || len(s.Cameras) != 2 {
 		t.Fatalf("snapshot %+v", s)
 	}
 	c := s.Cameras["cam0"]
@@ -182,6 +183,7 @@ func TestServiceShowsTheNumbers(t *testing.T) {
 	var info micro.Info
 	ask(t, nc, "$SRV.INFO.facetrack-detect", &info)
 	if info.Name != "facetrack-detect" || info.Version == "" || info.Metadata["rig"] != "lab" ||
+		info.Metadata["model"] != "facetrack-detector" || info.Metadata["model_reason"] != "nothing else is here" ||
 		info.Metadata["pid"] != strconv.Itoa(os.Getpid()) || len(info.Endpoints) != 1 || info.Endpoints[0].Subject != "facetrack.lab.status.detect" {
 		t.Errorf("info %+v", info)
 	}

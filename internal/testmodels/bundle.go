@@ -24,20 +24,35 @@ func Bundle() []byte {
 
 func landmarks() []byte {
 	b := mb.New("synthetic landmarks")
+	m := moments(b)
+	template := Template()
+	b.Output("points", around(b, m, template[:]))
+	b.Output("presence", presence(b, m))
+	return b.TFLite()
+}
+
+// moments are how much of a whole face a crop shows, and where its middle is, px from the crop's.
+func moments(b *mb.Builder) mb.Tensor {
 	red := redness(b, b.Input("input", 1, landmarkSize, landmarkSize, 3), [3]float32{1, -0.5, -0.5}, redFloor/255.0)
 	full := (skinRedness - redFloor) / 255.0 * faceArea * cropDiameter * cropDiameter
 	kernels := fill(landmarkSize, func(_, _ float64) float64 { return 1 / full })
 	kernels = append(kernels, fill(landmarkSize, func(x, _ float64) float64 { return x / full })...)
 	kernels = append(kernels, fill(landmarkSize, func(_, y float64) float64 { return y / full })...)
-	moments := b.Conv2D(red, b.Const([]int{3, landmarkSize, landmarkSize, 1}, kernels), b.Const([]int{3}, []float32{0, 0, -centroidY * cropDiameter}))
+	return b.Conv2D(red, b.Const([]int{3, landmarkSize, landmarkSize, 1}, kernels), b.Const([]int{3}, []float32{0, 0, -centroidY * cropDiameter}))
+}
+
+// around puts the points of a template around the middle of the moments.
+func around(b *mb.Builder, moments mb.Tensor, template [][3]float64) mb.Tensor {
 	var weights, bias []float32
-	for _, p := range Template() {
+	for _, p := range template {
 		weights = append(weights, 0, 1, 0, 0, 0, 1, 0, 0, 0)
 		bias = append(bias, float32(p[0]*cropDiameter+landmarkSize/2), float32(p[1]*cropDiameter+landmarkSize/2), float32(p[2]*cropDiameter))
 	}
-	b.Output("points", b.Conv2D(moments, b.Const([]int{3 * points, 1, 1, 3}, weights), b.Const([]int{3 * points}, bias)))
-	b.Output("presence", b.Conv2D(moments, b.Const([]int{1, 1, 1, 3}, []float32{20, 0, 0}), b.Const([]int{1}, []float32{-12})))
-	return b.TFLite()
+	return b.Conv2D(moments, b.Const([]int{len(bias), 1, 1, 3}, weights), b.Const([]int{len(bias)}, bias))
+}
+
+func presence(b *mb.Builder, moments mb.Tensor) mb.Tensor {
+	return b.Conv2D(moments, b.Const([]int{1, 1, 1, 3}, []float32{20, 0, 0}), b.Const([]int{1}, []float32{-12}))
 }
 
 // Template holds the points of a drawn face in diameters from its centre: a spiral over the disc, its extremes, the

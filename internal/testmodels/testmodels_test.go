@@ -11,6 +11,7 @@ import (
 	"facetrack/infer/task"
 	"facetrack/infer/tflite"
 	"facetrack/internal/source"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
@@ -165,9 +166,32 @@ func TestDetectorFindsNobodyInABackground(t *testing.T) {
 
 // The region is a tenth of a face off, as it is for a moving face: the points are right all the same.
 func TestLandmarksFindDrawnFaces(t *testing.T) {
-	l := landmarker(t)
-	if l.PointCount() != points {
-		t.Fatalf("%d points", l.PointCount())
+	template := Template()
+	findDrawnFaces(t, landmarker(t), topology.MediaPipe, template[:])
+}
+
+// The network of our own kind tells all that one can tell.
+func TestFaceNetworkFindsDrawnFaces(t *testing.T) {
+	g, err := onnx.Load(Face())
+	l, err := vision.NewLandmarker(session(t, g, err), nil, vision.LandmarkerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	findDrawnFaces(t, l, topology.ICT, FaceTemplate())
+	image, truth := picture(t, "synthetic:faces=1", 0)
+	results, err := l.Run(image, []vision.ROI{{CX: truth[0].CX, CY: truth[0].CY, Size: truth[0].Size * vision.Margin}})
+	if err != nil || len(results[0].Confidence) != topology.ICT.Count || math.Abs(results[0].Confidence[9]-vision.Confidence(FaceSpread)) > 1e-6 {
+		t.Fatalf("confidence %v, %v", results[0].Confidence, err)
+	}
+	if turn := results[0].Turn; turn == nil || *turn != (vision.Turn{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
+		t.Errorf("turn %v", turn)
+	}
+}
+
+func findDrawnFaces(t *testing.T, l *vision.Landmarker, set *topology.Topology, template [][3]float64) {
+	t.Helper()
+	if l.Topology() != set {
+		t.Fatalf("points of %s", l.Topology().Name)
 	}
 	overPlaces(t, func(t *testing.T, image vision.Image, truth []source.FaceTruth) {
 		var rois []vision.ROI
@@ -179,24 +203,24 @@ func TestLandmarksFindDrawnFaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range truth {
-			checkPoints(t, results[i], want)
+			checkPoints(t, results[i], want, set, template)
 		}
 	})
 }
 
-func checkPoints(t *testing.T, got vision.FaceResult, want source.FaceTruth) {
+func checkPoints(t *testing.T, got vision.FaceResult, want source.FaceTruth, set *topology.Topology, template [][3]float64) {
 	t.Helper()
 	if got.Presence < 0.9 {
 		t.Errorf("presence %v of a face", got.Presence)
 	}
 	worst := 0.0
-	for i, p := range Template() {
+	for i, p := range template {
 		worst = max(worst, off(got.Points[i][0], got.Points[i][1], [2]float64{want.CX + p[0]*want.Size, want.CY + p[1]*want.Size}))
 	}
 	if worst > tolerance {
 		t.Errorf("a point is %.2f px off", worst)
 	}
-	right, left := got.Points[RightIris], got.Points[LeftIris]
+	right, left := got.Points[set.Eyes[0].Iris], got.Points[set.Eyes[1].Iris]
 	if o := max(off(right[0], right[1], want.RightEye), off(left[0], left[1], want.LeftEye)); o > tolerance {
 		t.Errorf("an iris is %.2f px off", o)
 	}

@@ -1,4 +1,5 @@
-// record[face] = face points in the frame, presence, box and next region; blendshapes[face] = the points that network reads
+// record[face] = face points in the frame, presence, box and next region, and what else the network tells; blendshapes[face] = the points
+// that the blendshape network reads
 #include "finite.cuh"
 #include "indices.cuh"
 #include "record.cuh"
@@ -6,8 +7,6 @@
 #define THREADS 512
 #define WARPS (THREADS / 32)
 #define MOST 1024 // points (faces.maxPoints)
-#define RIGHT_EYE 33 // outer corners
-#define LEFT_EYE 263
 #define MOST_SIDE 131072.0 // of a region, and the farthest it may lie
 #define MARGIN 1.5
 
@@ -51,8 +50,21 @@ __device__ static Next next_region(const Limits &l, double sin, double cos, doub
 	return r;
 }
 
+// keep copies n numbers of a face and tells whether this thread's are finite.
+__device__ static inline bool keep(float *to, u64 from, u32 face, u32 n) {
+	bool good = true;
+	for (u32 i = threadIdx.x; i < n; i += THREADS) {
+		float v = __ldg(at<const float>(from) + (u64)face * n + i);
+		good = good && !infinite(v);
+		to[i] = v;
+	}
+	return good;
+}
+
+// right and left are the outer corners of the eyes; spread, coefficients, turn and blendshapes may be 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-points(u64 raw, u64 presence, u32 n, double unit, u64 regions, u32 region_bytes, u64 records, u32 record_bytes, u64 places, u64 blendshapes) {
+points(u64 raw, u64 presence, u64 spread, u64 coefficients, u64 turn, u32 n, u32 right, u32 left, double unit, u64 regions, u32 region_bytes,
+		u64 records, u32 record_bytes, u64 places, u64 blendshapes) {
 	__shared__ Point frame[MOST];
 	__shared__ Limits limits[WARPS], turned[WARPS];
 	__shared__ u32 wrong[WARPS];
@@ -74,6 +86,17 @@ points(u64 raw, u64 presence, u32 n, double unit, u64 regions, u32 region_bytes,
 		record[POINTS + 3 * i + 1] = (float)q.y;
 		record[POINTS + 3 * i + 2] = (float)(pz * unit * r.size);
 	}
+	float *end = record + POINTS + 3 * n;
+	if (spread) {
+		bad = !keep(end, spread, face, n) || bad;
+		end += n;
+	}
+	if (turn) {
+		bad = !keep(end, turn, face, TURN) || bad;
+	}
+	if (coefficients) {
+		bad = !keep(record + BLENDSHAPES, coefficients, face, SCORES) || bad;
+	}
 	u32 lanes = __ballot_sync(0xffffffff, bad);
 	upright = warp_limits(upright);
 	if (lane == 0) {
@@ -87,7 +110,7 @@ points(u64 raw, u64 presence, u32 n, double unit, u64 regions, u32 region_bytes,
 			at<float2>(blendshapes)[face * READ + i] = make_float2((float)(q.x - r.cx), (float)(q.y - r.cy));
 		}
 	}
-	Point from = frame[RIGHT_EYE], to = frame[LEFT_EYE];
+	Point from = frame[right], to = frame[left];
 	double dx = to.x - from.x, dy = to.y - from.y, length = sqrt(dx * dx + dy * dy);
 	double sin = length > 0 ? dy / length : 0, cos = length > 0 ? dx / length : 1;
 	for (u32 i = threadIdx.x; i < n; i += THREADS) {

@@ -5,13 +5,20 @@ import (
 	"math"
 
 	"facetrack/internal/cuda"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
 // Mesh is what a landmark network puts out for each face.
 type Mesh struct {
-	Points int // 478 with irises
-	Size   int // of its input, whose pixels the points count
+	Set          *topology.Topology // of the points
+	Size         int                // of its input, whose pixels the points count
+	Spread, Turn bool               // whether it tells them; see vision.FaceOutputs
+}
+
+// NewMesh is that of a network with some outputs and an input of size × size pixels.
+func NewMesh(o vision.FaceOutputs, size int) Mesh {
+	return Mesh{Set: o.Set, Size: size, Spread: o.Spread >= 0, Turn: o.Turn >= 0}
 }
 
 // The words of a face's record (record.cuh).
@@ -25,7 +32,7 @@ const (
 	pointsWord      = 124
 
 	finiteFlag, nextFlag = 1, 2
-	minPoints            = 264 // to the outer corner of the left eye
+	turnWords            = 6
 	maxPoints            = 1024
 )
 
@@ -38,15 +45,32 @@ const PlaceBytes = 48
 // BlendshapeInputBytes is the size of one face's input of the blendshape network, float32.
 const BlendshapeInputBytes = 8 * len(vision.BlendshapeIndices)
 
-// RecordBytes is the size of a face's record, a multiple of 16.
-func (m Mesh) RecordBytes() int { return (4*(pointsWord+3*m.Points) + 15) / 16 * 16 }
+// spreadWord and turnWord are where those are in a record that has them.
+func (m Mesh) spreadWord() int { return pointsWord + 3*m.Set.Count }
 
-// PointsAt are addresses in device memory, for a number of faces. Raw and Presence are the network's outputs, float32. Regions are
-// the regions in which the faces were looked for: at image.RegionPlace of each image.Region, RegionBytes from one to the next.
-// Written are Records, Places (for image.Appearance) and Blendshapes, unless that is 0: the blendshape network's input, float32.
+func (m Mesh) turnWord() int {
+	if m.Spread {
+		return m.spreadWord() + m.Set.Count
+	}
+	return m.spreadWord()
+}
+
+// RecordBytes is the size of a face's record, a multiple of 16.
+func (m Mesh) RecordBytes() int {
+	words := m.turnWord()
+	if m.Turn {
+		words += turnWords
+	}
+	return (4*words + 15) / 16 * 16
+}
+
+// PointsAt are addresses in device memory, for a number of faces. Raw, Presence and, if the network has them, Spread, Coefficients and
+// Turn are its outputs, float32. Regions are the regions in which the faces were looked for: at image.RegionPlace of each image.Region,
+// RegionBytes from one to the next. Written are Records, Places (for image.Appearance) and Blendshapes, unless that is 0: the blendshape
+// network's input, float32.
 type PointsAt struct {
-	Raw, Presence, Regions, Records, Places, Blendshapes uint64
-	RegionBytes                                          int
+	Raw, Presence, Spread, Coefficients, Turn, Regions, Records, Places, Blendshapes uint64
+	RegionBytes                                                                      int
 }
 
 // Points queues what follows the landmark network.
@@ -57,17 +81,17 @@ func (s *Set) Points(stream *cuda.Stream, m Mesh, p PointsAt, n int) error {
 	if err := errOr(checkItems(n), checkAligned(p.Raw, p.Records, p.Places)); err != nil {
 		return err
 	}
-	return stream.Launch(s.Function("points"), cuda.Dim{X: n}, cuda.Dim{X: 512}, 0, p.Raw, p.Presence, uint32(m.Points), math.Float64bits(1/float64(m.Size)),
-		p.Regions, uint32(p.RegionBytes), p.Records, uint32(m.RecordBytes()), p.Places, p.Blendshapes)
+	eyes := &m.Set.Eyes
+	return stream.Launch(s.Function("points"), cuda.Dim{X: n}, cuda.Dim{X: 512}, 0, p.Raw, p.Presence, p.Spread, p.Coefficients, p.Turn,
+		uint32(m.Set.Count), uint32(eyes[0].Outer), uint32(eyes[1].Outer), math.Float64bits(1/float64(m.Size)), p.Regions, uint32(p.RegionBytes), p.Records, uint32(m.RecordBytes()), p.Places, p.Blendshapes)
 }
 
 func (m Mesh) check(p PointsAt) error {
-	least := minPoints
-	if p.Blendshapes != 0 {
-		least = vision.BlendshapeIndices[len(vision.BlendshapeIndices)-1] + 1
+	if m.Set == nil || m.Set.Count > maxPoints || m.Size < 1 || p.Blendshapes != 0 && m.Set != topology.MediaPipe {
+		return fmt.Errorf("%w: %+v, of at most %d points; blendshapes are read from those of %s", ErrLaunch, m, maxPoints, topology.MediaPipe.Name)
 	}
-	if m.Points < least || m.Points > maxPoints || m.Size < 1 {
-		return fmt.Errorf("%w: %d points, %d to %d are needed, of an input of %d pixels", ErrLaunch, m.Points, least, maxPoints, m.Size)
+	if m.Spread != (p.Spread != 0) || m.Turn != (p.Turn != 0) || p.Spread%4 != 0 || p.Coefficients%4 != 0 || p.Turn%4 != 0 {
+		return fmt.Errorf("%w: addresses %+v of %+v", ErrLaunch, p, m)
 	}
 	if p.Presence == 0 || p.Presence%4 != 0 || p.Regions == 0 || p.Regions%8 != 0 || p.RegionBytes%8 != 0 || p.Blendshapes%8 != 0 {
 		return fmt.Errorf("%w: addresses %+v", ErrLaunch, p)

@@ -10,10 +10,11 @@ import (
 
 	"facetrack/infer"
 	"facetrack/internal/kernels/image"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
-var mesh = Mesh{Points: 478, Size: 192}
+var mesh = Mesh{Set: topology.MediaPipe, Size: 192}
 
 // found is a landmark network's outputs for regions of one frame.
 type found struct {

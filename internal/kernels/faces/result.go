@@ -27,12 +27,13 @@ func (m Mesh) Parse(record []byte, r vision.ROI, threshold float64, with With) (
 	}
 	f := Result{HasNext: flags&nextFlag != 0}
 	f.ROI, f.Presence = r, value(record, presenceWord)
-	f.Points = make([][3]float64, m.Points)
-	points := record[4*pointsWord:][:12*m.Points]
+	f.Points = make([][3]float64, m.Set.Count)
+	points := record[4*pointsWord:][:12*m.Set.Count]
 	for i := range f.Points {
 		p := points[12*i:][:12]
 		f.Points[i] = [3]float64{number(p), number(p[4:]), number(p[8:])}
 	}
+	m.parseRest(record, &f.FaceResult)
 	for i := range f.Box {
 		f.Box[i] = value(record, boxWord+i)
 	}
@@ -52,6 +53,22 @@ func (m Mesh) Parse(record []byte, r vision.ROI, threshold float64, with With) (
 		}
 	}
 	return f, nil
+}
+
+// parseRest reads what not every network tells.
+func (m Mesh) parseRest(record []byte, f *vision.FaceResult) {
+	if m.Spread {
+		f.Confidence = values(record, m.spreadWord(), m.Set.Count)
+		for i, spread := range f.Confidence {
+			f.Confidence[i] = vision.Confidence(spread)
+		}
+	}
+	if m.Turn {
+		columns := [turnWords]float64(values(record, m.turnWord(), turnWords))
+		if t, ok := vision.NewTurn(columns, f.ROI.Rotation); ok {
+			f.Turn = &t
+		}
+	}
 }
 
 // values are n of a record's floats from word at on.

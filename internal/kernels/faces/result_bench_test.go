@@ -8,7 +8,7 @@ import (
 )
 
 func BenchmarkParse(b *testing.B) {
-	m := Mesh{Points: 478, Size: 192}
+	m := mesh
 	record := make([]byte, m.RecordBytes())
 	binary.LittleEndian.PutUint32(record[4*flagsWord:], finiteFlag|nextFlag)
 	b.ReportAllocs()

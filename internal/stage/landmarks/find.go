@@ -8,13 +8,14 @@ import (
 	"facetrack/internal/stage/networks"
 	"facetrack/internal/stage/workers"
 	"facetrack/ipc"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
 // finder finds the points of the faces in several frames, one a camera.
 type finder interface {
 	find(ctx context.Context, looks []look) []found
-	PointCount() int
+	Topology() *topology.Topology
 	workers.Worker
 }
 

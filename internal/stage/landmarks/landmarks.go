@@ -7,7 +7,6 @@ package landmarks
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"facetrack/internal/clock"
@@ -15,6 +14,7 @@ import (
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/queue"
 	"facetrack/ipc"
+	"facetrack/topology"
 )
 
 type landmarks struct {
@@ -84,7 +84,7 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 			looks, index = append(looks, look{d.Frame, rois(candidates[i])}), append(index, i)
 			continue
 		}
-		l.pass(d, finder.PointCount(), nil, found{}, begin) // nobody to look for: no pixels are needed
+		l.pass(d, finder.Topology(), nil, found{}, begin) // nobody to look for: no pixels are needed
 	}
 	if len(looks) == 0 {
 		return
@@ -98,15 +98,15 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 				l.env.Drop(d.Frame, f.reason)
 				return
 			}
-			l.pass(d, finder.PointCount(), candidates[index[k]], f, begin)
+			l.pass(d, finder.Topology(), candidates[index[k]], f, begin)
 		})
 	}
 	passing.Wait()
 }
 
-func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, f found, begin int64) {
+func (l *landmarks) pass(d ipc.Detections, set *topology.Topology, from []candidate, f found, begin int64) {
 	state, _ := l.book.of(d.Camera, 0)
-	out := ipc.Landmarks{Frame: d.Frame, Topology: topology(points)}
+	out := ipc.Landmarks{Frame: d.Frame, Topology: set.Name}
 	out.Faces = state.keep(d.TimeNS(), from, f, l.env.Config.Landmarks.MinPresence)
 	out.Stamps.Landmarks = clock.Now()
 	if err := l.env.Publish(d.Camera, ipc.KindLandmarks, &out); err != nil {
@@ -115,6 +115,3 @@ func (l *landmarks) pass(d ipc.Detections, points int, from []candidate, f found
 	}
 	l.env.Telemetry.Frame(d.Camera, len(out.Faces), clock.Since(begin), clock.Since(d.CaptureNS))
 }
-
-// topology names the order of the points.
-func topology(points int) string { return fmt.Sprintf("mediapipe-%d", points) }

@@ -54,7 +54,7 @@ func OpenGPUDetectors(cfg config.Config, n int, log *slog.Logger) ([]GPUDetector
 	return detectors, nil
 }
 
-// GPULandmarks are the landmark and blendshape networks on a GPU.
+// GPULandmarks are the networks of a landmark model on a GPU.
 type GPULandmarks struct {
 	*gpuvision.Landmarker
 	GPU cuda.UUID
@@ -63,7 +63,7 @@ type GPULandmarks struct {
 // Backend names what runs the networks.
 func (GPULandmarks) Backend() string { return GPUBackend }
 
-// OpenGPULandmarks opens the landmark bundle of a configuration on its GPU, several times, and tries each on a picture. Faces
+// OpenGPULandmarks opens the landmark model of a configuration on its GPU, several times, and tries each on a picture. Faces
 // below minPresence get points alone.
 func OpenGPULandmarks(cfg config.Config, minPresence float64, n int, log *slog.Logger) ([]GPULandmarks, error) {
 	store, err := models.NewStore()

@@ -16,6 +16,7 @@ import (
 	"facetrack/internal/models"
 	"facetrack/internal/stage/stagetest"
 	"facetrack/internal/testmodels"
+	"facetrack/topology"
 	"facetrack/vision"
 )
 
@@ -58,7 +59,7 @@ func TestLandmarksOnTheGPU(t *testing.T) {
 	image, truth := picture(t)
 	for _, l := range all {
 		found, err := l.Find([]gpuvision.Look{{Frame: gpuvision.Frame{Image: image}, ROIs: []vision.ROI{{CX: truth.CX, CY: truth.CY, Size: 1.5 * truth.Size}}}})
-		if err != nil || found[0].Err != nil || l.PointCount() != 478 || l.Backend() != "cuda" {
+		if err != nil || found[0].Err != nil || l.Topology() != topology.MediaPipe || l.Backend() != "cuda" {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		f := found[0].Faces[0]

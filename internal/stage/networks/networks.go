@@ -14,6 +14,24 @@ import (
 	"facetrack/vision"
 )
 
+// Choose names the models that a configuration leaves to the program, and says why it is those.
+func Choose(cfg *config.Config) error {
+	if cfg.Detect.Model != config.Auto && cfg.Landmarks.Model != config.Auto {
+		return nil
+	}
+	store, err := models.NewStore()
+	if err != nil {
+		return err
+	}
+	if cfg.Detect.Model == config.Auto {
+		cfg.Detect.Model, cfg.Detect.ModelReason = store.ChooseDetector()
+	}
+	if cfg.Landmarks.Model == config.Auto {
+		cfg.Landmarks.Model, cfg.Landmarks.ModelReason = store.ChooseLandmarks()
+	}
+	return nil
+}
+
 // Detector is a face detector with its session.
 type Detector struct {
 	*vision.Detector
@@ -43,13 +61,13 @@ func (d *Detector) Backend() string { return d.session.Backend() }
 // Close frees the network.
 func (d *Detector) Close() error { return d.session.Close() }
 
-// Landmarks are the landmark and blendshape networks with their sessions.
+// Landmarks are the networks of a landmark model with their sessions.
 type Landmarks struct {
 	*vision.Landmarker
 	nets *models.Landmarks
 }
 
-// OpenLandmarks opens the landmark bundle of a configuration. Faces below minPresence get points alone.
+// OpenLandmarks opens the landmark model of a configuration. Faces below minPresence get points alone.
 func OpenLandmarks(cfg config.Config, minPresence float64) (*Landmarks, error) {
 	store, err := models.NewStore()
 	if err != nil {
@@ -74,17 +92,17 @@ func (l *Landmarks) Backend() string { return l.nets.Points.Backend() }
 // Close frees the networks.
 func (l *Landmarks) Close() error { return l.nets.Close() }
 
-// OpenHead opens what head pose is measured against: the canonical face of the landmark bundle.
+// OpenHead opens what head pose is measured against: the mean head of the landmark model's points.
 func OpenHead(cfg config.Config) (*track.PoseSolver, error) {
 	store, err := models.NewStore()
 	if err != nil {
 		return nil, err
 	}
-	face, err := store.CanonicalFace(cfg.Landmarks.Model, options(cfg, cfg.Landmarks.Model))
+	set, head, err := store.Head(cfg.Landmarks.Model, own(cfg.Landmarks.Model))
 	if err != nil {
 		return nil, err
 	}
-	return track.NewPoseSolver(face.Vertices, nil)
+	return track.NewPoseSolver(set, head)
 }
 
 func detectorOptions(cfg config.Config) vision.DetectorOptions {

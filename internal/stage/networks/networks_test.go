@@ -14,6 +14,7 @@ import (
 	"facetrack/internal/source"
 	"facetrack/internal/testmodels"
 	"facetrack/internal/testutil"
+	"facetrack/topology"
 	"facetrack/track"
 	"facetrack/vision"
 )
@@ -95,8 +96,8 @@ func TestLandmarksOfAPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if l.Backend() != "reference" || l.PointCount() != 478 {
-		t.Errorf("backend %q, %d points", l.Backend(), l.PointCount())
+	if l.Backend() != "reference" || l.Topology() != topology.MediaPipe {
+		t.Errorf("backend %q, points of %s", l.Backend(), l.Topology().Name)
 	}
 	image, truth := picture(t)
 	results, err := l.Run(image, []vision.ROI{{CX: truth.CX, CY: truth.CY, Size: 1.5 * truth.Size}})
@@ -106,6 +107,34 @@ func TestLandmarksOfAPath(t *testing.T) {
 	p := results[0].Points[testmodels.RightIris]
 	if math.Hypot(p[0]-truth.RightEye[0], p[1]-truth.RightEye[1]) > 1 {
 		t.Errorf("right iris at %v, drawn at %v", p, truth.RightEye)
+	}
+}
+
+// A network of our own kind beside any detector.
+func TestFaceNetworkOfAPath(t *testing.T) {
+	files, err := testmodels.Write(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Infer.Backend, cfg.Landmarks.Model = "reference", files.Face
+	l, err := OpenLandmarks(cfg, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	image, truth := picture(t)
+	results, err := l.Run(image, []vision.ROI{{CX: truth.CX, CY: truth.CY, Size: 1.5 * truth.Size}})
+	if err != nil || results[0].Presence < 0.9 || len(results[0].Blendshapes) != 52 || len(results[0].Confidence) != topology.ICT.Count {
+		t.Fatalf("results %+v, %v", results, err)
+	}
+	p := results[0].Points[topology.ICT.Eyes[0].Iris]
+	if math.Hypot(p[0]-truth.RightEye[0], p[1]-truth.RightEye[1]) > 1 {
+		t.Errorf("right iris at %v, drawn at %v", p, truth.RightEye)
+	}
+	head, err := OpenHead(cfg)
+	if err != nil || head.Topology() != l.Topology() {
+		t.Errorf("head %+v, %v", head, err)
 	}
 }
 
@@ -146,6 +175,7 @@ func TestHeadOfAPath(t *testing.T) {
 func TestMissingModelNamesTheCure(t *testing.T) {
 	nowhere(t)
 	cfg := config.Default()
+	cfg.Detect.Model, cfg.Landmarks.Model = "yunet-320", "face-landmarker"
 	open := map[string]func() error{
 		"yunet-320": func() error { _, err := OpenDetector(cfg); return err },
 		"face-landmarker": func() error {
@@ -172,6 +202,49 @@ func TestMissingModelNamesTheCure(t *testing.T) {
 	}
 }
 
+// Without any file the program has models of its own, and says why it takes them.
+func TestOwnModels(t *testing.T) {
+	nowhere(t)
+	cfg := config.Default()
+	if err := Choose(&cfg); err != nil || cfg.Detect.Model != models.OwnDetector || cfg.Landmarks.Model != models.OwnFace {
+		t.Fatalf("%+v, %+v, %v", cfg.Detect, cfg.Landmarks, err)
+	}
+	for _, why := range []string{cfg.Detect.ModelReason, cfg.Landmarks.ModelReason} {
+		if !strings.Contains(why, "not found: facetrack models fetch") {
+			t.Errorf("because %q", why)
+		}
+	}
+	d, err := OpenDetector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := OpenLandmarks(cfg, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := OpenHead(cfg)
+	if err != nil || l.Topology() != topology.ICT || head.Topology() != topology.ICT || head.Gaze() == nil {
+		t.Errorf("points of %s, head %+v, %v", l.Topology().Name, head, err)
+	}
+	if err := errors.Join(d.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A name that somebody gave is never replaced.
+func TestChoiceLeavesNamesAlone(t *testing.T) {
+	nowhere(t)
+	cfg := config.Default()
+	cfg.Landmarks.Model = "face-landmarker"
+	if err := Choose(&cfg); err != nil || cfg.Landmarks.Model != "face-landmarker" || cfg.Landmarks.ModelReason != "" || cfg.Detect.Model != models.OwnDetector {
+		t.Errorf("%+v, %+v, %v", cfg.Detect, cfg.Landmarks, err)
+	}
+	chosen := cfg
+	if err := Choose(&chosen); err != nil || chosen.Detect.ModelReason != cfg.Detect.ModelReason {
+		t.Errorf("chosen again: %+v, %v", chosen.Detect, err)
+	}
+}
+
 func TestModelsOfTheWrongKind(t *testing.T) {
 	cfg := configured(t)
 	detector, bundle := cfg.Detect.Model, cfg.Landmarks.Model
@@ -184,6 +257,14 @@ func TestModelsOfTheWrongKind(t *testing.T) {
 		if d, err := OpenDetector(cfg); !errors.Is(err, models.ErrContent) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s as a detector: %v, %v", filepath.Base(path), d, err)
 		}
+	}
+	files, err := testmodels.Write(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Detect.Model = files.Face
+	if _, err := OpenDetector(cfg); !errors.Is(err, vision.ErrModel) {
+		t.Errorf("a face network as a detector: %v", err)
 	}
 	for _, path := range []string{detector, text} {
 		cfg.Landmarks.Model = path
@@ -219,10 +300,13 @@ func TestOnlyPathsMayBeUnverified(t *testing.T) {
 	}
 }
 
-// The public models by their names.
+// Where the public models are, they are what is chosen.
 func TestPublicModels(t *testing.T) {
 	t.Setenv("FACETRACK_ASSETS", testutil.Assets(t))
 	cfg := config.Default()
+	if err := Choose(&cfg); err != nil || cfg.Detect.Model != "yunet-320" || cfg.Landmarks.Model != "face-landmarker" || cfg.Detect.ModelReason == "" {
+		t.Fatalf("%+v, %+v, %v", cfg.Detect, cfg.Landmarks, err)
+	}
 	d, err := OpenDetector(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -231,8 +315,8 @@ func TestPublicModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.PointCount() != 478 {
-		t.Errorf("%d points", l.PointCount())
+	if l.Topology() != topology.MediaPipe {
+		t.Errorf("points of %s", l.Topology().Name)
 	}
 	if _, err := OpenHead(cfg); err != nil {
 		t.Error(err)

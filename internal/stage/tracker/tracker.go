@@ -16,6 +16,7 @@ import (
 	"facetrack/internal/stage/networks"
 	"facetrack/internal/stage/queue"
 	"facetrack/ipc"
+	"facetrack/topology"
 	"facetrack/track"
 )
 
@@ -99,7 +100,7 @@ func (t *tracker) message(ctx context.Context, worker int, m message) {
 // frame tracks the faces of one frame and publishes them.
 func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	begin := clock.Now()
-	c := t.camera(ctx, worker, &l.Frame)
+	c := t.camera(ctx, worker, &l)
 	result := c.people.Update(observation(l))
 	c.remember(&l.Frame, len(result.Born) > 0) // before anybody hears of a new number
 	out := ipc.Tracks{Frame: l.Frame, Topology: l.Topology, Faces: []ipc.TrackedFace{}, Lost: result.Lost}
@@ -117,12 +118,17 @@ func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	t.env.Telemetry.Frame(l.Camera, len(out.Faces), clock.Since(begin), clock.Since(l.CaptureNS))
 }
 
-// camera returns the state of f's camera; on its first frame, what the tracker before this one has left.
-func (t *tracker) camera(ctx context.Context, worker int, f *ipc.Frame) *camera {
+// camera returns the state of a message's camera; on its first frame, what the tracker before this one has left.
+func (t *tracker) camera(ctx context.Context, worker int, l *ipc.Landmarks) *camera {
+	f := &l.Frame
 	cameras := t.cameras[worker]
 	if cameras[f.Camera] == nil {
 		options := t.options
 		options.HFOVDegrees = t.env.Config.CameraNamed(f.Camera).HFOV
+		head := t.options.Pose.Topology().Name
+		if set, ok := topology.Named(l.Topology); !ok || set.Name != head {
+			t.env.Log.Warn("no poses: the points are of another set than the landmark model's here", "camera", f.Camera, "points", l.Topology, "model", head)
+		}
 		c := openCamera(ctx, t.env, options, f)
 		c.seats = newSeats(t.env.Config.ParticipantsOf(f.Camera))
 		cameras[f.Camera] = c
