@@ -66,6 +66,13 @@ func (r *rig) compareResult(got faces.Result, want vision.FaceResult, b bound) {
 	}
 	r.compareList("blendshapes", got.Blendshapes, want.Blendshapes, b.blendshapes)
 	r.compareList("appearance", got.Appearance, want.Appearance, b.appearance)
+	r.compareList("confidence", got.Confidence, want.Confidence, b.blendshapes)
+	if (got.Turn == nil) != (want.Turn == nil) {
+		r.Fatalf("turn %v, want %v", got.Turn, want.Turn)
+	}
+	for i := 0; want.Turn != nil && i < 3; i++ {
+		r.compareList("turn", got.Turn[i][:], want.Turn[i][:], b.blendshapes)
+	}
 }
 
 func (r *rig) compareList(what string, got, want []float64, bound float64) {
@@ -95,11 +102,15 @@ func (r *rig) compareAll(found []Found, want [][]vision.FaceResult, b bound) {
 
 // Looks of the host and of the device, in batches that do not go up, with regions that have to be tried again.
 func TestFindIsVisions(t *testing.T) {
-	r := newRig(t)
+	newRig(t).findIsVisions(topology.MediaPipe)
+}
+
+func (r *rig) findIsVisions(set *topology.Topology) {
+	r.Helper()
 	views := r.views()
 	want := r.expected(views, vision.LandmarkerOptions{})
 	if first := want[0][1]; first.ROI == views[0].rois[1] || first.Presence < 0.5 || want[0][2].Presence > 0.5 {
-		t.Fatalf("nothing was tried again: %+v", first.ROI)
+		r.Fatalf("nothing was tried again: %+v", first.ROI)
 	}
 	for precision, b := range bounds {
 		x := r.newLandmarker(vision.LandmarkerOptions{}, Options{Precision: precision, MaxBatch: 4})
@@ -118,15 +129,15 @@ func TestFindIsVisions(t *testing.T) {
 			r.must(err)
 			r.compareAll(found[:3], want, b)
 			if len(found[3].Faces) != 0 || found[3].Err != nil {
-				t.Errorf("without regions: %+v", found[3])
+				r.Errorf("without regions: %+v", found[3])
 			}
 			r.must(x.Capture(4), x.Capture(2), x.Capture(1))
 		}
 		if waits != 4 {
-			t.Errorf("%d waits for 2 frames in 2 rounds", waits)
+			r.Errorf("%d waits for 2 frames in 2 rounds", waits)
 		}
-		if x.Topology() != topology.MediaPipe || x.MaxBatch() != 4 {
-			t.Errorf("%s, a batch of %d", x.Topology().Name, x.MaxBatch())
+		if x.Topology() != set || x.MaxBatch() != 4 {
+			r.Errorf("%s, a batch of %d", x.Topology().Name, x.MaxBatch())
 		}
 		r.taken = 0
 	}

@@ -114,7 +114,11 @@ func (r *rig) visionDetector(v vision.DetectorOptions) *vision.Detector {
 
 func (r *rig) visionLandmarker(v vision.LandmarkerOptions) *vision.Landmarker {
 	r.Helper()
-	l, err := vision.NewLandmarker(r.reference(r.points), r.reference(r.shapes), v)
+	var shapes infer.Session
+	if r.shapes != nil {
+		shapes = r.reference(r.shapes)
+	}
+	l, err := vision.NewLandmarker(r.reference(r.points), shapes, v)
 	r.must(err)
 	return l
 }
