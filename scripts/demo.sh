@@ -8,10 +8,8 @@ clip_sha=f51c743e43848014811ad5f3daddc417754cdeb55a16d46002e0d2ccd4541b0f
 clip_url=https://raw.githubusercontent.com/intel-iot-devkit/sample-videos/57978890822836f2b4743852f04f62fc511757e4/preview/$clip_name
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/facetrack/media
 
-bin/facetrack models fetch || {
-	echo "demo: without a network, put the model files into a folder and set FACETRACK_ASSETS (docs/assets.md)" >&2
-	exit 1
-}
+bin/facetrack models fetch ||
+	echo "demo: without the public models the program's own networks run; docs/assets.md says where to put the public ones" >&2
 
 clip=
 for dir in ${FACETRACK_ASSETS:+"$FACETRACK_ASSETS/media"} ../shared/assets/media "$cache"; do

@@ -61,7 +61,14 @@ func TestWrongInput(t *testing.T) {
 			return []string{"--config", r.config(""), "--source", "synthetic:", "--record", r.path("new.json"), "--summary", r.path("alias/new.json")}
 		}, []string{"new.json", "exists"}},
 		{"unknown model", func(r *rig) []string { return []string{"--source", "synthetic:", "--model", "nonsense"} },
-			[]string{"nonsense", "yunet-320"}},
+			[]string{"nonsense", "yunet-320", "facetrack-detector"}},
+		{"unknown landmark model", func(r *rig) []string {
+			return []string{"--config", r.write("f.yaml", "landmarks: {model: nonsense}\n"), "--source", "synthetic:"}
+		}, []string{"nonsense", "face-landmarker", "facetrack-face"}},
+		{"a detector for landmarks", func(r *rig) []string {
+			landmarksOf(r)
+			return []string{"--config", r.write("f.yaml", "landmarks: {model: "+r.path("synthetic.onnx")+"}\n"), "--source", "synthetic:"}
+		}, []string{"synthetic.onnx as a face network"}},
 		{"no ring folder", func(r *rig) []string {
 			return []string{"--config", r.config("ring: {dir: /nonexistent}\n"), "--source", "synthetic:"}
 		}, []string{"/nonexistent"}},
@@ -90,10 +97,32 @@ func TestWrongModelHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("FACETRACK_ASSETS", r.dir)
-	if code := r.up("--config", r.write("f.yaml", "landmarks: {model: "+landmarksOf(r)+"}\n"), "--source", "synthetic:").wait(); code == 0 {
+	config := r.write("f.yaml", "landmarks: {model: "+landmarksOf(r)+"}\n")
+	if code := r.up("--config", config, "--model", "yunet-320", "--source", "synthetic:").wait(); code == 0 {
 		t.Error("status 0")
 	}
 	oneClearLine(t, r.stderr.String(), "yunet_n_320_320.onnx", "81dbde155e98", "facetrack models fetch")
+}
+
+// Where nobody named a model, a public one with another content is passed over, and said to be.
+func TestModelThatNobodyNamed(t *testing.T) {
+	r := prepare(t)
+	if err := os.Mkdir(r.path("models"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.path("models/yunet_n_320_320.onnx"), []byte("tampered"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FACETRACK_ASSETS", r.dir)
+	config := r.write("f.yaml", "landmarks: {model: "+landmarksOf(r)+"}\n")
+	if code := r.up("--config", config, "--source", "synthetic:faces=1,frames=5", "--pace", "max").wait(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	for _, want := range []string{"detect: model facetrack-detector: ", "yunet_n_320_320.onnx has SHA-256", "facetrack models fetch"} {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("%q does not say %q", r.stderr.String(), want)
+		}
+	}
 }
 
 func landmarksOf(r *rig) string {
