@@ -108,8 +108,13 @@ func store(t testing.TB) *models.Store {
 
 func newTestDetector(t testing.TB, file string, opts DetectorOptions) *Detector {
 	t.Helper()
+	return detectorOf(t, modelPath(t, file), opts)
+}
+
+func detectorOf(t testing.TB, model string, opts DetectorOptions) *Detector {
+	t.Helper()
 	skipWhenSlow(t)
-	kind, session, err := store(t).Detector(modelPath(t, file), models.Options{})
+	kind, session, err := store(t).Detector(model, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +128,13 @@ func newTestDetector(t testing.TB, file string, opts DetectorOptions) *Detector 
 
 func newTestLandmarker(t testing.TB) *Landmarker {
 	t.Helper()
+	return landmarkerOf(t, modelPath(t, bundle))
+}
+
+func landmarkerOf(t testing.TB, model string) *Landmarker {
+	t.Helper()
 	skipWhenSlow(t)
-	l, err := store(t).Landmarks(modelPath(t, bundle), models.Options{Infer: infer.Options{MaxBatch: 4}})
+	l, err := store(t).Landmarks(model, models.Options{Infer: infer.Options{MaxBatch: 4}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,23 +12,39 @@ import (
 	"facetrack/ipc"
 )
 
+type peopled struct {
+	clip   string
+	people int
+}
+
 // On real clips everybody is one identity throughout.
 func TestIdentitiesOnRealClips(t *testing.T) {
-	assets := testutil.Assets(t) // the twin is TestFiveProcessesTrackDrawnFaces
-	t.Setenv("FACETRACK_ASSETS", assets)
-	for _, c := range []struct {
-		clip   string
-		people int
-	}{
+	identities(t, "", []peopled{
 		{"head-pose-face-detection-female-and-male.gif", 2},
 		{"face-demographics-walking-and-pause.gif", 3},
 		{"yes.mkv", 1},
 		{"no.mkv", 1},
 		{"walk.mkv", 1},
-	} {
+	})
+}
+
+// The networks that are part of the program keep people apart as well.
+func TestIdentitiesOfOurOwnNetworks(t *testing.T) {
+	identities(t, "detect: {model: facetrack-detector}\nlandmarks: {model: facetrack-face}\n", []peopled{
+		{"head-pose-face-detection-female-and-male.gif", 2},
+		{"yes.mkv", 1},
+		{"no.mkv", 1},
+	})
+}
+
+func identities(t *testing.T, config string, clips []peopled) {
+	t.Helper()
+	assets := testutil.Assets(t) // the twin is TestFiveProcessesTrackDrawnFaces
+	t.Setenv("FACETRACK_ASSETS", assets)
+	for _, c := range clips {
 		t.Run(c.clip, func(t *testing.T) {
 			r := prepare(t)
-			s := r.up("--source", clip(t, assets, c.clip), "--pace", "max", "--no-lsl", "--record", r.path("a.jsonl")).mustEnd()
+			s := r.up("--config", r.write("f.yaml", config), "--source", clip(t, assets, c.clip), "--pace", "max", "--no-lsl", "--record", r.path("a.jsonl")).mustEnd()
 			if n := s.Cameras["cam0"].TotalDropped(); n > 0 {
 				t.Errorf("%d frames dropped", n)
 			}
