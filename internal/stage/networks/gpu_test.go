@@ -52,18 +52,30 @@ func TestDetectorsOnTheGPU(t *testing.T) {
 }
 
 func TestLandmarksOnTheGPU(t *testing.T) {
-	all, err := OpenGPULandmarks(onGPU(t), 0.5, 2, stagetest.Quiet)
+	cfg := onGPU(t)
+	landmarksOnTheGPU(t, cfg, topology.MediaPipe)
+	files, err := testmodels.Write(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Landmarks.Model = files.Face
+	landmarksOnTheGPU(t, cfg, topology.ICT)
+}
+
+func landmarksOnTheGPU(t *testing.T, cfg config.Config, set *topology.Topology) {
+	t.Helper()
+	all, err := OpenGPULandmarks(cfg, 0.5, 2, stagetest.Quiet)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d landmarkers, %v", len(all), err)
 	}
 	image, truth := picture(t)
 	for _, l := range all {
 		found, err := l.Find([]gpuvision.Look{{Frame: gpuvision.Frame{Image: image}, ROIs: []vision.ROI{{CX: truth.CX, CY: truth.CY, Size: 1.5 * truth.Size}}}})
-		if err != nil || found[0].Err != nil || l.Topology() != topology.MediaPipe || l.Backend() != "cuda" {
+		if err != nil || found[0].Err != nil || l.Topology() != set || l.Backend() != "cuda" {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		f := found[0].Faces[0]
-		p := f.Points[testmodels.RightIris]
+		p := f.Points[set.Eyes[0].Iris]
 		if math.Hypot(p[0]-truth.RightEye[0], p[1]-truth.RightEye[1]) > 1 || len(f.Blendshapes) != 52 || !f.HasNext {
 			t.Errorf("right iris at %v, drawn at %v, %d blendshapes", p, truth.RightEye, len(f.Blendshapes))
 		}
