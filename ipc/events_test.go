@@ -62,7 +62,7 @@ func TestEventThatCannotBeSent(t *testing.T) {
 func withoutPoints(m ipc.Tracks) ipc.Tracks {
 	m.Faces = append([]ipc.TrackedFace{}, m.Faces...)
 	for i := range m.Faces {
-		m.Faces[i].Points, m.Faces[i].Raw = nil, nil
+		m.Faces[i].Points, m.Faces[i].Raw, m.Faces[i].Confidence = nil, nil, nil
 	}
 	if len(m.Faces) == 0 {
 		m.Faces = nil

@@ -23,7 +23,8 @@ type FaceLandmarks struct {
 	Points      Points    `json:"points"`
 	Blendshapes []float64 `json:"blendshapes"` // 0 to 1, in the order of the topology
 	Appearance  []float64 `json:"appearance,omitempty"`
-	Source      string    `json:"source"` // SourceDetection or SourceTracked
+	Source      string    `json:"source"`               // SourceDetection or SourceTracked
+	Confidence  []float64 `json:"confidence,omitempty"` // of each point, 0 to 1; see vision.Confidence. Not every network tells it
 }
 
 // Landmarks are the faces of one frame.
@@ -35,7 +36,7 @@ type Landmarks struct {
 
 var (
 	landmarksFields     = append(frameFields[:len(frameFields):len(frameFields)], "topology", "faces")
-	faceLandmarksFields = []string{"roi", "presence", "points", "blendshapes", "appearance", "source"}
+	faceLandmarksFields = []string{"roi", "presence", "points", "blendshapes", "appearance", "source", "confidence"}
 	roiFields           = []string{"cx", "cy", "size", "rotation"}
 )
 
@@ -59,6 +60,7 @@ func (f *FaceLandmarks) encode(e *wire.Encoder) {
 		e.Floats(`,"appearance":`, f.Appearance, scoreDecimals)
 	}
 	e.String(`,"source":`, f.Source)
+	encodeConfidence(e, f.Confidence)
 	e.Raw("}")
 }
 
@@ -77,6 +79,13 @@ func encodeShape(e *wire.Encoder, points Points, blendshapes []float64) {
 	e.Points3(`,"points":`, points, pixelDecimals)
 	tooMany(e, "blendshapes", len(blendshapes), MaxBlendshapes)
 	e.Floats(`,"blendshapes":`, blendshapes, scoreDecimals)
+}
+
+func encodeConfidence(e *wire.Encoder, confidence []float64) {
+	if len(confidence) > 0 {
+		tooMany(e, "confidence", len(confidence), MaxPoints)
+		e.Floats(`,"confidence":`, confidence, confidenceDecimals)
+	}
 }
 
 // DecodeLandmarks reads a landmarks message.
@@ -109,6 +118,8 @@ func (f *FaceLandmarks) decode(c *wire.Cursor) {
 			f.Appearance = c.Floats(MaxAppearance)
 		case 5:
 			f.Source = c.String(maxText)
+		case 6:
+			f.Confidence = c.Floats(MaxPoints)
 		}
 	})
 	c.Require(faceLandmarksFields, seen, 1<<0|1<<1|1<<2)

@@ -19,10 +19,11 @@ type Message interface {
 
 // Decimals that messages carry.
 const (
-	pixelDecimals     = 2 // 0.01 px
-	poseDecimals      = 3 // 0.001 degrees, 0.01 mm
-	directionDecimals = 4 // 0.006 degrees
-	scoreDecimals     = 5 // scores, blendshapes, radians
+	pixelDecimals      = 2 // 0.01 px
+	poseDecimals       = 3 // 0.001 degrees, 0.01 mm
+	directionDecimals  = 4 // 0.006 degrees
+	scoreDecimals      = 5 // scores, blendshapes, radians
+	confidenceDecimals = 2
 )
 
 // coder is one message or part of one, written and read field by field.

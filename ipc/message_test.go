@@ -45,7 +45,7 @@ func testLandmarks(r *rand.Rand, faces, points int) *ipc.Landmarks {
 		m.Faces = append(m.Faces, ipc.FaceLandmarks{
 			ROI:      ipc.ROI{CX: v[0], CY: v[1], Size: math.Abs(v[2]), Rotation: 0.12345},
 			Presence: 0.98765, Points: testPoints(r, points), Blendshapes: grid(r, 52, 1e5, 1),
-			Appearance: grid(r, 8, 1e5, 1), Source: ipc.SourceTracked,
+			Appearance: grid(r, 8, 1e5, 1), Source: ipc.SourceTracked, Confidence: grid(r, points, 100, 1),
 		})
 	}
 	return m
@@ -61,6 +61,7 @@ func testTracks(r *rand.Rand, faces int) *ipc.Tracks {
 			Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478),
 		}
 		if i%2 == 0 {
+			f.Confidence = grid(r, 478, 100, 1)
 			f.Raw = &ipc.RawFace{Pose: &ipc.Pose{Pitch: v[6]}, Blendshapes: grid(r, 52, 1e5, 1), Points: testPoints(r, 478)}
 		}
 		m.Faces = append(m.Faces, withGaze(f, i, grid(r, 14, 1000, 90)))

@@ -35,6 +35,7 @@ type TrackedFace struct {
 	Points      Points     `json:"points"`
 	Raw         *RawFace   `json:"raw,omitempty"`
 	Participant string     `json:"participant,omitempty"` // whom the configuration names, if it is one of them
+	Confidence  []float64  `json:"confidence,omitempty"`  // as in FaceLandmarks
 }
 
 // Tracks are the faces of one frame, and what detection and landmarks need to know about the next.
@@ -47,7 +48,7 @@ type Tracks struct {
 
 var (
 	tracksFields  = append(frameFields[:len(frameFields):len(frameFields)], "topology", "faces", "lost")
-	trackedFields = []string{"id", "box", "score", "pose", "gaze", "blendshapes", "points", "raw", "participant"}
+	trackedFields = []string{"id", "box", "score", "pose", "gaze", "blendshapes", "points", "raw", "participant", "confidence"}
 	rawFields     = []string{"pose", "gaze", "blendshapes", "points"}
 	poseFields    = []string{"pitch", "yaw", "roll", "x_cm", "y_cm", "z_cm"}
 )
@@ -93,6 +94,7 @@ func (f *TrackedFace) encode(e *wire.Encoder) {
 		}
 		e.String(`,"participant":`, f.Participant)
 	}
+	encodeConfidence(e, f.Confidence)
 	e.Raw("}")
 }
 
@@ -113,7 +115,7 @@ func (p *Pose) encode(e *wire.Encoder) {
 // DecodeTracks reads a tracks message.
 func DecodeTracks(data []byte) (Tracks, error) { return decodeTracks(data, (*TrackedFace).decode) }
 
-// DecodeTracksWithoutPoints leaves out points and raw values, which are most of a message, and does not check them.
+// DecodeTracksWithoutPoints leaves out points, their confidence and raw values, which are most of a message, and does not check them.
 func DecodeTracksWithoutPoints(data []byte) (Tracks, error) {
 	return decodeTracks(data, (*TrackedFace).decodeWithoutPoints)
 }
@@ -184,7 +186,7 @@ func (f *TrackedFace) decodeWithoutPoints(c *wire.Cursor) { f.decodeParts(c, fal
 
 func (f *TrackedFace) decodeParts(c *wire.Cursor, points bool) {
 	seen := c.Fields(trackedFields, func(i int) {
-		if !points && (i == 6 || i == 7) {
+		if !points && (i == 6 || i == 7 || i == 9) {
 			c.Pass()
 			return
 		}
@@ -209,6 +211,8 @@ func (f *TrackedFace) decodeParts(c *wire.Cursor, points bool) {
 			if f.Participant = c.String(maxText); f.Participant != "" {
 				c.Fail(CheckToken("participant", f.Participant))
 			}
+		case 9:
+			f.Confidence = c.Floats(MaxPoints)
 		}
 	})
 	c.Require(trackedFields, seen, 1<<0|1<<1|1<<3)

@@ -54,7 +54,7 @@ func TestUpWithAFaceNetworkOfOurOwnKind(t *testing.T) {
 	if last.Topology != topology.ICT.Name || len(last.Faces) != 1 {
 		t.Fatalf("%d faces of %q", len(last.Faces), last.Topology)
 	}
-	if f := last.Faces[0]; len(f.Points) != topology.ICT.Count || len(f.Blendshapes) != 52 || f.Pose == nil || f.Gaze == nil || f.Pose.Z < 30 {
+	if f := last.Faces[0]; len(f.Points) != topology.ICT.Count || len(f.Blendshapes) != 52 || len(f.Confidence) != len(f.Points) || f.Pose == nil || f.Gaze == nil || f.Pose.Z < 30 {
 		t.Errorf("%d points, %d blendshapes, pose %+v, gaze %+v", len(f.Points), len(f.Blendshapes), f.Pose, f.Gaze)
 	}
 }

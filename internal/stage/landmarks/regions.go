@@ -99,7 +99,7 @@ func (r *regions) keep(timeNS int64, from []candidate, all found, minPresence fl
 		faces = append(faces, ipc.FaceLandmarks{
 			ROI:      ipc.ROI{CX: f.ROI.CX, CY: f.ROI.CY, Size: f.ROI.Size, Rotation: f.ROI.Rotation},
 			Presence: f.Presence, Points: points32(f.Points), Blendshapes: f.Blendshapes, Appearance: f.Appearance,
-			Source: from[i].source,
+			Source: from[i].source, Confidence: f.Confidence,
 		})
 	}
 	return faces

@@ -105,7 +105,9 @@ func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	c.remember(&l.Frame, len(result.Born) > 0) // before anybody hears of a new number
 	out := ipc.Tracks{Frame: l.Frame, Topology: l.Topology, Faces: []ipc.TrackedFace{}, Lost: result.Lost}
 	for _, f := range result.Faces {
-		out.Faces = append(out.Faces, trackedFace(f, t.env.Config.Tracker.KeepRaw))
+		face := trackedFace(f, t.env.Config.Tracker.KeepRaw)
+		face.Confidence = l.Faces[f.Index].Confidence
+		out.Faces = append(out.Faces, face)
 	}
 	c.seats.name(out.Faces, l.Width, l.Height, l.TimeNS())
 	out.Stamps.Tracks = clock.Now()
