@@ -214,8 +214,10 @@ type Surroundings struct {
 func RunStage(ctx context.Context, name string, s Surroundings) error {
 	rig := s.Config.Rig
 	recorder := telemetry.New(name)
-	if err := networks.Choose(&s.Config); err != nil {
-		return stage.Permanent(err)
+	if name != stage.Capture { // which knows nothing of faces
+		if err := networks.Choose(&s.Config); err != nil {
+			return stage.Permanent(err)
+		}
 	}
 	switch name {
 	case stage.Detect:

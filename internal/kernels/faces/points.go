@@ -83,7 +83,8 @@ func (s *Set) Points(stream *cuda.Stream, m Mesh, p PointsAt, n int) error {
 	}
 	eyes := &m.Set.Eyes
 	return stream.Launch(s.Function("points"), cuda.Dim{X: n}, cuda.Dim{X: 512}, 0, p.Raw, p.Presence, p.Spread, p.Coefficients, p.Turn,
-		uint32(m.Set.Count), uint32(eyes[0].Outer), uint32(eyes[1].Outer), math.Float64bits(1/float64(m.Size)), p.Regions, uint32(p.RegionBytes), p.Records, uint32(m.RecordBytes()), p.Places, p.Blendshapes)
+		uint32(m.Set.Count), uint32(eyes[0].Outer), uint32(eyes[1].Outer), math.Float64bits(1/float64(m.Size)),
+		p.Regions, uint32(p.RegionBytes), p.Records, uint32(m.RecordBytes()), p.Places, p.Blendshapes)
 }
 
 func (m Mesh) check(p PointsAt) error {
