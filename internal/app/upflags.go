@@ -14,7 +14,7 @@ import (
 // UpCmd starts a rig. Flags win over the configuration file.
 type UpCmd struct {
 	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
-	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN or synthetic:…. Replaces the file's list."`
+	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN, synthetic:… or demo. Replaces the file's list."`
 	Pace      string        `help:"realtime, or max: as fast as possible without a drop."`
 	FPS       float64       `name:"fps" placeholder:"N" help:"Frames per second of recordings and, if it can, of a camera."`
 	Loop      bool          `help:"Play files again and again."`
@@ -88,7 +88,7 @@ func (u *UpCmd) configuration() (config.Config, error) {
 		return cfg, err
 	}
 	if len(cfg.Cameras) == 0 {
-		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, synthetic:faces=2), or list cameras in a file for --config")
+		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, demo, synthetic:faces=2), or list cameras in a file for --config")
 	}
 	return cfg, cfg.Validate()
 }
@@ -116,6 +116,9 @@ func absolute(cfg *config.Config) error {
 	for i := range cfg.Cameras {
 		c := &cfg.Cameras[i]
 		options, file := source.SplitMemory(c.Source)
+		if file == source.Demo {
+			continue // whatever else has this name
+		}
 		if _, err := os.Lstat(file); err != nil {
 			continue // not a path, or one that capture will complain about
 		}

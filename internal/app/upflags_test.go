@@ -148,17 +148,22 @@ func TestWrongFlags(t *testing.T) {
 func TestPathsBecomeAbsolute(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("a.mkv", nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"a.mkv", "demo"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cfg := config.Config{Cameras: []config.Camera{{Source: "a.mkv"}, {Source: "synthetic:faces=1"}, {Source: "rtsp://x/y"}, {Source: "none.mkv"}}}
+	cfg := config.Config{Cameras: []config.Camera{
+		{Source: "a.mkv"}, {Source: "synthetic:faces=1"}, {Source: "rtsp://x/y"}, {Source: "none.mkv"}, {Source: "demo"}, {Source: "memory:size=640x480:demo"},
+	}}
 	if err := absolute(&cfg); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := filepath.EvalSymlinks(cfg.Cameras[0].Source); !filepath.IsAbs(cfg.Cameras[0].Source) || filepath.Base(got) != "a.mkv" {
 		t.Errorf("path %q", cfg.Cameras[0].Source)
 	}
-	if cfg.Cameras[1].Source != "synthetic:faces=1" || cfg.Cameras[2].Source != "rtsp://x/y" || cfg.Cameras[3].Source != "none.mkv" {
+	if cfg.Cameras[1].Source != "synthetic:faces=1" || cfg.Cameras[2].Source != "rtsp://x/y" || cfg.Cameras[3].Source != "none.mkv" ||
+		cfg.Cameras[4].Source != "demo" || cfg.Cameras[5].Source != "memory:size=640x480:demo" {
 		t.Errorf("changed: %+v", cfg.Cameras)
 	}
 }

@@ -62,7 +62,7 @@ func (c Config) validateCameras() error {
 		}
 		seen[cam.Name] = true
 		if cam.Source == "" {
-			return bad(key+".source", cam.Source, "a path, URL, /dev/videoN or synthetic:…")
+			return bad(key+".source", cam.Source, "a path, URL, /dev/videoN, demo or synthetic:…")
 		}
 		if err := firstError(
 			oneOf(key+".pace", cam.Pace, "realtime", "max"),

@@ -46,6 +46,7 @@ func BenchmarkSynthetic(b *testing.B) {
 
 func BenchmarkGIF(b *testing.B)  { benchSource(b, clipGIF(b)) }
 func BenchmarkPNG(b *testing.B)  { benchSource(b, clipImages(b, ".png")) }
+func BenchmarkDemo(b *testing.B) { benchSource(b, Demo) }
 func BenchmarkJPEG(b *testing.B) { benchSource(b, clipImages(b, ".jpg")) }
 
 func BenchmarkY4M(b *testing.B) {

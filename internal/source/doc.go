@@ -4,8 +4,9 @@
 //
 //	/dev/video0, /dev/v4l/by-id/…   camera (needs the build tag gocv)
 //	rtsp://…, rtsps://…, http(s)://… network stream (needs gocv)
-//	clip.mkv, clip.mp4, clip.avi, …  video file (needs gocv)
-//	clip.gif, clip.y4m               decoded in Go, with or without gocv
+//	clip.mkv, clip.mp4, …            video file (needs gocv)
+//	clip.avi, clip.gif, clip.y4m     decoded in Go, with or without gocv; AVI with other video than Motion-JPEG needs gocv
+//	demo                             the clip that is part of the program (package internal/demo)
 //	photo.png, folder/, dir/*.jpg    PNG and JPEG: one picture or a sequence in natural order
 //	synthetic:faces=2,size=640x480   drawn faces with known positions
 //	memory:size=1920x1080,format=NV12,frames=300,start=7:clip.gif

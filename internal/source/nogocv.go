@@ -26,5 +26,5 @@ func openCamera(_ context.Context, path string, _ Options) (Source, error) {
 }
 
 func openVideoFile(path string, _ Options) (Source, error) {
-	return nil, noOpenCV(fmt.Sprintf("%s (%q)", path, filepath.Ext(path)))
+	return nil, fmt.Errorf("%w; or convert it: ffmpeg -i %s -an -c:v mjpeg -q:v 2 clip.avi", noOpenCV(fmt.Sprintf("%s (%q)", path, filepath.Ext(path))), path)
 }

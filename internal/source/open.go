@@ -19,9 +19,11 @@ func Open(ctx context.Context, spec string, opts Options) (Source, error) {
 	opts = opts.withDefaults()
 	switch {
 	case spec == "":
-		return nil, fmt.Errorf("%w: it is empty; give a file, a folder, a URL, /dev/videoN or synthetic:faces=1", ErrSpec)
+		return nil, fmt.Errorf("%w: it is empty; give a file, a folder, a URL, /dev/videoN, demo or synthetic:faces=1", ErrSpec)
 	case spec == "synthetic" || strings.HasPrefix(spec, "synthetic:"):
 		return openSynthetic(spec)
+	case spec == Demo:
+		return openDemo(opts)
 	case strings.HasPrefix(spec, "memory:"):
 		return openMemory(ctx, spec, opts)
 	case strings.Contains(spec, "://"):
@@ -51,6 +53,8 @@ func openPath(path string, opts Options) (Source, error) {
 		return openGIF(path, opts)
 	case ".y4m":
 		return openY4M(path, opts)
+	case ".avi":
+		return openAVI(path, opts)
 	case ".png", ".jpg", ".jpeg":
 		return openImages([]string{path}, path, opts)
 	}

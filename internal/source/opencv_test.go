@@ -17,16 +17,17 @@ import (
 
 	"gocv.io/x/gocv"
 
+	"facetrack/internal/demo"
 	"facetrack/internal/testutil"
 )
 
-// writeAVI writes frames of a synthetic clip as MJPG into an AVI file.
-func writeAVI(t testing.TB, spec string) string {
+// writeAVI writes frames of a synthetic clip into an AVI file; MJPG is read without OpenCV, FFV1 by it.
+func writeAVI(t testing.TB, codec, spec string) string {
 	t.Helper()
 	s := mustOpen(t, spec, Options{})
 	info := s.Info()
 	path := filepath.Join(t.TempDir(), "clip.avi")
-	vw, err := gocv.VideoWriterFile(path, "MJPG", info.FPS, info.Width, info.Height, true)
+	vw, err := gocv.VideoWriterFile(path, codec, info.FPS, info.Width, info.Height, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func writeAVI(t testing.TB, spec string) string {
 const aviSpec = "synthetic:faces=1,size=320x240,fps=25,frames=12,diameter=60"
 
 func TestVideoFile(t *testing.T) {
-	path := writeAVI(t, aviSpec)
+	path := writeAVI(t, "FFV1", aviSpec)
 	s := mustOpen(t, path, Options{})
 	want := Info{Width: 320, Height: 240, Format: BGR, FPS: 25, Frames: 12, Seekable: true, Name: path}
 	if s.Info() != want {
@@ -69,6 +70,34 @@ func TestVideoFile(t *testing.T) {
 		}
 	}
 	checkContract(t, 12, func() Source { return mustOpen(t, path, Options{}) })
+}
+
+// TestAVIAsOpenCVReadsIt compares our reader of Motion-JPEG with FFmpeg's, which interpolates colours where ours repeats them.
+func TestAVIAsOpenCVReadsIt(t *testing.T) {
+	for name, path := range map[string]string{"written by FFmpeg": writeAVI(t, "MJPG", aviSpec), "the demo": writeFile(t, "demo.avi", demo.Clip)} {
+		ours := mustOpen(t, path, Options{})
+		theirs, err := openVideoFile(path, Options{}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { mustClose(t, theirs) })
+		if a, b := ours.Info(), theirs.Info(); a != b {
+			t.Errorf("%s: we say %+v, they %+v", name, a, b)
+		}
+		for i := range ours.Info().Frames {
+			a, b := next(t, ours), next(t, theirs)
+			total := 0.0
+			for j := range a {
+				total += abs(float64(a[j]) - float64(b[j]))
+			}
+			if mean := total / float64(len(a)); mean > 1 {
+				t.Errorf("%s, frame %d: %.2f levels apart on average", name, i, mean)
+			}
+		}
+		if n, err := drain(theirs); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("%s: they have %d frames more, %v", name, n, err)
+		}
+	}
 }
 
 func abs(v float64) float64 { return max(v, -v) }
@@ -127,7 +156,7 @@ func TestRealVideoDamaged(t *testing.T) {
 }
 
 func TestCutVideoEndsWithAWarning(t *testing.T) {
-	data, err := os.ReadFile(writeAVI(t, "synthetic:size=160x120,frames=60"))
+	data, err := os.ReadFile(writeAVI(t, "FFV1", "synthetic:size=160x120,frames=60"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +173,7 @@ func TestCutVideoEndsWithAWarning(t *testing.T) {
 
 func TestNoVideo(t *testing.T) {
 	openError(t, writeFile(t, "text.mkv", []byte("this is not a video")), ErrCorrupt, "text.mkv", "ffprobe")
-	data, err := os.ReadFile(writeAVI(t, aviSpec))
+	data, err := os.ReadFile(writeAVI(t, "FFV1", aviSpec))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func BenchmarkVideo(b *testing.B) {
 	b.Run("MKV", func(b *testing.B) { benchSource(b, filepath.Join(testutil.Assets(b), "media", "walk.mkv")) })
-	b.Run("AVI", func(b *testing.B) { benchSource(b, writeAVI(b, "synthetic:faces=2,frames=30")) })
+	b.Run("AVI", func(b *testing.B) { benchSource(b, writeAVI(b, "FFV1", "synthetic:faces=2,frames=30")) })
 }
 
 func BenchmarkVideoSkip(b *testing.B) {
