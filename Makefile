@@ -1,4 +1,4 @@
-# make demo   tracks the faces of a public clip      make test       every test
+# make demo   tracks a clip whose truth is known      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
 # make fuzz   new inputs for every fuzz target    make training-test  tests of training/ (Python, PyTorch)
 
@@ -32,8 +32,9 @@ build: setup
 	go build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(PROGRAMS))
 	@scripts/check-linkage.sh $(addprefix bin/,$(PROGRAMS))
 
+# SOURCE=/dev/video0 tracks that instead.
 demo: build
-	@scripts/demo.sh
+	@DEMO_SOURCE='$(SOURCE)' scripts/demo.sh
 
 bench-cpu: build
 	@scripts/bench-cpu.sh

@@ -53,8 +53,8 @@ def room(seed=ROOM):
         lamp_direction=lamps / np.linalg.norm(lamps, axis=1, keepdims=True), lamp_colour=[[0.85, 0.79, 0.71], [0.35, 0.38, 0.45], [0.13, 0.12, 0.11]],
         lamp_soft=4.5, sky=sky, ground=sky * 0.55, side_light=sky * 0.25, side_direction=[-0.9, -0.1, -0.4],
         clutter=np.zeros_like(where["clutter"]), limbs=np.zeros_like(where["limbs"]), lures=np.zeros_like(where["lures"]), back_blur=2.4, back_light=0.9,
-        blur=0.35, motion=0.0, exposure=0.1, cast=[1, 1, 1], shot=0.004, read=0.0015, grain=0.4, contrast=1.0, saturation=1.0, gamma=1.0, shoulder=0.6,
-        sharpen=0.25, vignette=0.12, haze=0.0, distortion=0.0, scale=1.0, quality=1.0, centre=[0.5, 0.5], focal=focal() / HEIGHT, nobody=0.0,
+        blur=0.35, motion=0.0, exposure=0.1, cast=[1, 1, 1], shot=0.003, read=0.001, grain=0.4, contrast=1.0, saturation=1.0, gamma=1.0, shoulder=0.6,
+        sharpen=0.1, vignette=0.12, haze=0.0, distortion=0.0, scale=1.0, quality=1.0, centre=[0.5, 0.5], focal=focal() / HEIGHT, nobody=0.0,
     )
     return where
 

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/monitor/"},
 	{"internal/stage/"},
 	{"internal/gpuvision/", "internal/streams/"},
-	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/"},
+	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/", "internal/truth/"},
 	{"internal/kernels/image/", "internal/kernels/faces/"},
 	{"xdf/"},
 	{"ipc/", "vision/", "track/", "lsl/"},
