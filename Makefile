@@ -1,5 +1,6 @@
 # make demo   tracks a clip whose truth is known      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
+# make eval   how good the networks are: docs/models
 # make fuzz   new inputs for every fuzz target    make training-test  tests of training/ (Python, PyTorch)
 
 TAGS    := gocv xnnpack cuda
@@ -20,7 +21,7 @@ KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu vet lint unit race corpora fuzz e2e kernels training-test fmt clean
+.PHONY: all setup build test demo bench-cpu eval vet lint unit race corpora fuzz e2e kernels training-test fmt clean
 
 all: build
 
@@ -38,6 +39,12 @@ demo: build
 
 bench-cpu: build
 	@scripts/bench-cpu.sh
+
+# The networks on photographs and, if there are any, rendered pictures; EVAL has more flags, as EVAL=--require.
+FACETRACK_HOLDOUT ?= $(wildcard training/out/holdout)
+EVAL ?=
+eval: build
+	FACETRACK_HOLDOUT='$(FACETRACK_HOLDOUT)' bin/facetrack eval --out docs/models $(EVAL)
 
 test: vet lint unit race corpora e2e
 

@@ -24,6 +24,7 @@ type CLI struct {
 	Compare CompareCmd `cmd:"" help:"Tell how far a recording is from what is known of its clip."`
 	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
+	Eval    EvalCmd    `cmd:"" help:"Measure how good networks for faces are, beside the public ones and on rendered pictures."`
 	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
 	Version VersionCmd `cmd:"" help:"Show the version."`
 	Awake   AwakeCmd   `cmd:"" hidden:"" help:"Keep the CPUs awake until standard input ends (used by --awake)."`
