@@ -64,9 +64,10 @@ func (v view) frame(b vision.Box, c color.RGBA) {
 }
 
 func (v view) dots(m *marks, c color.RGBA) {
+	r := max(1, v.at.Dy()/200)
 	for _, p := range m {
 		x, y := v.place(p[0], p[1])
 		at := image.Pt(int(math.Round(x)), int(math.Round(y)))
-		v.fill(image.Rect(at.X-1, at.Y-1, at.X+2, at.Y+2), c)
+		v.fill(image.Rect(at.X-r, at.Y-r, at.X+r+1, at.Y+r+1), c)
 	}
 }

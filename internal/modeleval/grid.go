@@ -27,14 +27,14 @@ func newGrid(of, places, columns int, size image.Point) *grid {
 	return g
 }
 
-// add draws every so-manieth picture.
-func (g *grid) add(m vision.Image, mark func(view)) {
+// add draws a part of every so-manieth picture.
+func (g *grid) add(m vision.Image, part vision.Box, mark func(view)) {
 	g.count++
 	if g.placed*g.of >= g.count*g.places {
 		return
 	}
 	x, y := g.placed%g.columns*g.size.X, g.placed/g.columns*g.size.Y
 	tile := image.Rect(x, y, x+g.size.X, y+g.size.Y)
-	mark(newView(g.out, tile, picture(m), vision.Box{0, 0, float64(m.Width), float64(m.Height)}))
+	mark(newView(g.out, tile, picture(m), part))
 	g.placed++
 }

@@ -38,6 +38,7 @@ type Truth struct {
 	Error3D      float64 `json:"points68"` // in parts of the distance between the corners of the eyes
 	Error2D      float64 `json:"points68_2d"`
 	Median       float64 `json:"points68_median"`
+	Straight     float64 `json:"points68_straight"` // mean of those whose yaw is at most 60°
 	Groups       []Part  `json:"groups"`
 	All          float64 `json:"points_all"`
 	Coefficients float64 `json:"coefficients"`
@@ -99,7 +100,7 @@ func (e *evaluation) scenes(ctx context.Context, folder string, scenes []truthSc
 				faces[i] += yes(f.wanted)
 			}
 		}
-		sheet.add(m, func(v view) {
+		sheet.add(m, vision.Box{0, 0, float64(m.Width), float64(m.Height)}, func(v view) {
 			for _, f := range scene.sought(m, limits[0]) {
 				if f.wanted {
 					v.frame(f.box, theirColour)
@@ -130,8 +131,8 @@ func (s *truthScene) sought(m vision.Image, least float64) (all []sought) {
 
 // tested are faces from one kind of region.
 type tested struct {
-	error3D, error2D, all, coefficients, pose []float64
-	groups                                    [][]float64
+	error3D, straight, error2D, all, coefficients, pose []float64
+	groups                                              [][]float64
 }
 
 func (e *evaluation) crops(ctx context.Context, folder string, crops []truthCrop, h *Holdout) error {
@@ -173,8 +174,8 @@ func (e *evaluation) crops(ctx context.Context, folder string, crops []truthCrop
 			return err
 		}
 		own.add(e.ours, c, result)
-		sheet.add(m, func(v view) {
-			theirs, ours := c.marks(), marksOf(e.ours.set, results[1].Points)
+		theirs, ours := c.marks(), marksOf(e.ours.set, results[1].Points)
+		sheet.add(m, around(theirs.box()), func(v view) {
 			v.dots(&theirs, theirColour)
 			v.dots(&ours, ourColour)
 		})
@@ -216,6 +217,9 @@ func (t *tested) add(net *networks, c *truthCrop, f vision.FaceResult) {
 		away[i] = math.Hypot(p[0]-c.Points[i][0], p[1]-c.Points[i][1]) / scale
 	}
 	t.error3D = append(t.error3D, mean(away))
+	if math.Abs(c.Pose[1]) <= farTurned {
+		t.straight = append(t.straight, mean(away))
+	}
 	t.error2D = append(t.error2D, mean(away)*scale/max(c.corners(2), 1e-3*scale))
 	if t.groups == nil {
 		t.groups = make([][]float64, len(groups))
@@ -240,7 +244,7 @@ func (t *tested) add(net *networks, c *truthCrop, f vision.FaceResult) {
 
 func (t *tested) truth() Truth {
 	out := Truth{
-		Faces: len(t.error3D), Error3D: mean(t.error3D), Error2D: mean(t.error2D), Median: median(t.error3D), All: mean(t.all),
+		Faces: len(t.error3D), Error3D: mean(t.error3D), Error2D: mean(t.error2D), Median: median(t.error3D), Straight: mean(t.straight), All: mean(t.all),
 		Coefficients: mean(t.coefficients), Pose: mean(t.pose), Groups: []Part{},
 	}
 	for i, g := range groups[:min(len(groups), len(t.groups))] {

@@ -194,6 +194,7 @@ func TestErrorsAgainstTheTruth(t *testing.T) {
 	near(t, "in three dimensions", k.Error3D, 3.0/50)
 	near(t, "in two", k.Error2D, 3.0/30)
 	near(t, "all points", k.All, 3.0/50)
+	near(t, "straight ones", k.Straight, 3.0/50)
 	near(t, "coefficients", k.Coefficients, 0.05)
 	for _, g := range k.Groups {
 		near(t, g.Name, g.Error, 3.0/50)

@@ -137,11 +137,16 @@ func (m *moment) faces() []vision.Box {
 	}
 	boxes = boxes[:min(len(boxes), closeUps)]
 	for i, b := range boxes {
-		x, y := b.Center()
-		s := 1.35 * max(b[2], b[3])
-		boxes[i] = vision.Box{x - s/2, y - s/2, s, s}
+		boxes[i] = around(b)
 	}
 	return boxes
+}
+
+// around is a square with some room around the points of a face.
+func around(b vision.Box) vision.Box {
+	x, y := b.Center()
+	s := 1.35 * max(b[2], b[3])
+	return vision.Box{x - s/2, y - s/2, s, s}
 }
 
 // encode makes a JPEG that is light enough for a repository.

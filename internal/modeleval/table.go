@@ -185,7 +185,7 @@ func (h *Holdout) points() table {
 		title: "Rendered crops",
 		note: fmt.Sprintf("%d crops. Points in percent of the distance between the outer corners of the eyes. Presence: %s of the faces seen, %d of %d regions without anybody taken for a face.",
 			h.Crops, percent(h.SeenShare), h.Alarms, h.Nobody),
-		rows: [][]string{{"region", "faces", "68 points, mean", "median", "2-D", "all points", "coefficients", "pose"}},
+		rows: [][]string{{"region", "faces", "68 points, mean", "yaw ≤ 60°", "median", "2-D", "all points", "coefficients", "pose"}},
 	}
 	for _, g := range groups {
 		t.rows[0] = append(t.rows[0], g.name)
@@ -195,7 +195,7 @@ func (h *Holdout) points() table {
 		t    Truth
 	}{{"around the true points", h.Ideal}, {"the same, moved as between frames", h.Moved}, {"two own steps from the true box", h.Own}} {
 		row := []string{
-			k.name, number(k.t.Faces), percent(k.t.Error3D), percent(k.t.Median), percent(k.t.Error2D), percent(k.t.All),
+			k.name, number(k.t.Faces), percent(k.t.Error3D), percent(k.t.Straight), percent(k.t.Median), percent(k.t.Error2D), percent(k.t.All),
 			fmt.Sprintf("%.3f", k.t.Coefficients), degrees(k.t.Pose),
 		}
 		for _, g := range k.t.Groups {
