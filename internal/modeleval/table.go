@@ -13,6 +13,22 @@ type table struct {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
+// share is a part of so many, nothing of nothing.
+func share(part float64, whole int) string {
+	if whole == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s of %d", percent(part), whole)
+}
+
+// only is a value that there is for some faces alone.
+func only(faces int, value string) string {
+	if faces == 0 {
+		return "–"
+	}
+	return value
+}
+
 // signed is an offset in percent.
 func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
 
@@ -68,8 +84,8 @@ func (r *Report) found() table {
 			list = fmt.Sprintf("%d faces", len(d.Faces))
 		}
 		t.rows = append(t.rows, []string{
-			c.Name, number(c.Frames), list, percent(d.Recall), percent(d.Precision), fmt.Sprintf("%s of %d", percent(d.AlarmShare), d.Boxes),
-			fmt.Sprintf("%.2f", d.MeanIoU), fmt.Sprintf("%s of %d", percent(d.SmallRecall), d.Small),
+			c.Name, number(c.Frames), list, only(d.Wanted, percent(d.Recall)), only(d.Boxes, percent(d.Precision)), share(d.AlarmShare, d.Boxes),
+			only(d.Wanted, fmt.Sprintf("%.2f", d.MeanIoU)), share(d.SmallRecall, d.Small),
 		})
 	}
 	return t
@@ -88,14 +104,14 @@ func (r *Report) points() table {
 		title: "68 points",
 		note:  "In percent of the distance between the outer corners of the eyes: median, ninth tenth, and the median without the mean offset that each point has over all clips. Not followed are faces of the reference that our loop does not have; ghosts are what it follows and nobody else sees.",
 		rows: [][]string{{
-			"clip", "faces", "same region", "90 %", "without offsets", "own loop", "90 %", "without offsets", "not followed", "ghosts", "turned > 60°: same region (faces)",
+			"clip", "faces", "same region", "90 %", "without offsets", "own loop", "90 %", "without offsets", "not followed", "ghosts", "turned > 60°: same region",
 		}},
 	}
 	for _, c := range r.every() {
 		s, l := c.SameRegion, c.OwnLoop
 		t.rows = append(t.rows, []string{
 			c.Name, number(s.Faces), percent(s.Median), percent(s.P90), percent(s.Remaining), percent(l.Median), percent(l.P90), percent(l.Remaining),
-			number(l.Missing), fmt.Sprintf("%d of %d", l.Ghosts, l.Followed), fmt.Sprintf("%s (%d)", percent(s.Turned.Median), s.Turned.Faces),
+			number(l.Missing), fmt.Sprintf("%d of %d", l.Ghosts, l.Followed), share(s.Turned.Median, s.Turned.Faces),
 		})
 	}
 	return t
@@ -159,7 +175,7 @@ func (r *Report) heads() table {
 	for _, c := range r.every() {
 		p, q := c.Presence, c.Pose
 		t.rows = append(t.rows, []string{
-			c.Name, fmt.Sprintf("%s of %d", percent(p.SeenShare), p.Faces), number(p.Empty), percent(p.AlarmShare), percent(p.TheirAlarmShare),
+			c.Name, share(p.SeenShare, p.Faces), number(p.Empty), percent(p.AlarmShare), percent(p.TheirAlarmShare),
 			degrees(q.Median), degrees(q.P90), fmt.Sprintf("%+.1f", q.Pitch), fmt.Sprintf("%+.1f", q.Yaw), fmt.Sprintf("%+.1f", q.Roll),
 		})
 	}
