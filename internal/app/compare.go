@@ -10,6 +10,7 @@ import (
 
 	"facetrack/internal/demo"
 	"facetrack/internal/truth"
+	"facetrack/topology"
 )
 
 // CompareCmd tells how far a recording is from what is known of the clip.
@@ -61,15 +62,12 @@ func (c *CompareCmd) truth() (*truth.Clip, error) {
 }
 
 // multiPIE are the 68 points of a topology.
-func multiPIE(topology string) (*[truth.Points]int, bool) {
-	if topology != "facetrack-ict-293" { // whose first ones they are
+func multiPIE(name string) (*[truth.Points]int, bool) {
+	set, ok := topology.Named(name)
+	if !ok {
 		return nil, false
 	}
-	indices := new([truth.Points]int)
-	for i := range indices {
-		indices[i] = i
-	}
-	return indices, true
+	return &set.MultiPIE, true
 }
 
 func printComparison(out io.Writer, r *truth.Result) {
