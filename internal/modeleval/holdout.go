@@ -25,6 +25,11 @@ type Holdout struct {
 	Moved Truth `json:"moved_region"`
 	Own   Truth `json:"own_steps"`
 
+	// The reference from the region around the true points, and how far the true points of faces that are not turned away, little hidden and
+	// seen by the reference lie from its own: a matter of definition, as far as it sees rendered faces as it sees others.
+	Reference   *Truth  `json:"reference,omitempty"`
+	Definitions *Points `json:"truth_less_reference,omitempty"`
+
 	Seen       int     `json:"presence_faces_seen"`
 	SeenShare  float64 `json:"presence_seen_share"`
 	Nobody     int     `json:"presence_nobody"`
@@ -136,7 +141,8 @@ type tested struct {
 }
 
 func (e *evaluation) crops(ctx context.Context, folder string, crops []truthCrop, h *Holdout) error {
-	var ideal, moved, own tested
+	var ideal, moved, own, theirs tested
+	var pairs []pair
 	sheet := newGrid(len(crops), 24, 6, image.Pt(200, 200))
 	dice := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // regions, no secrets
 	described := 0
@@ -174,16 +180,51 @@ func (e *evaluation) crops(ctx context.Context, folder string, crops []truthCrop
 			return err
 		}
 		own.add(e.ours, c, result)
-		theirs, ours := c.marks(), marksOf(e.ours.set, results[1].Points)
-		sheet.add(m, around(theirs.box()), func(v view) {
-			v.dots(&theirs, theirColour)
+		if e.theirs != nil {
+			p, err := e.defined(m, c, region, &theirs)
+			if err != nil {
+				return err
+			}
+			pairs = append(pairs, p...)
+		}
+		known, ours := c.marks(), marksOf(e.ours.set, results[1].Points)
+		sheet.add(m, around(known.box()), func(v view) {
+			v.dots(&known, theirColour)
 			v.dots(&ours, ourColour)
 		})
 	}
 	h.SeenShare, h.AlarmShare = ratio(float64(h.Seen), float64(described)), ratio(float64(h.Alarms), float64(h.Nobody))
 	h.Ideal, h.Moved, h.Own = ideal.truth(), moved.truth(), own.truth()
+	if e.theirs != nil {
+		t, p := theirs.truth(), measurePoints(pairs, nil, nil)
+		h.Reference, h.Definitions = &t, &p
+	}
 	_, err := e.save("holdout-crops", sheet.out)
 	return err
+}
+
+// wellShown is the least share of a face's points from which it tells of definitions.
+const wellShown = 0.7
+
+// defined looks at a crop with the reference, and pairs its points with the true ones if it sees the face well.
+func (e *evaluation) defined(m vision.Image, c *truthCrop, region vision.ROI, all *tested) ([]pair, error) {
+	results, err := e.theirs.look(m, []vision.ROI{region})
+	if err != nil {
+		return nil, err
+	}
+	all.add(e.theirs, c, results[0])
+	if c.Shown < wellShown || results[0].Presence < present {
+		return nil, nil
+	}
+	return []pair{{c.marks(), marksOf(e.theirs.set, results[0].Points), c.Pose[1]}}, nil
+}
+
+// definitions are nil where they are not known.
+func (h *Holdout) definitions() *marks {
+	if h == nil || h.Definitions == nil || h.Definitions.Faces == 0 {
+		return nil
+	}
+	return h.Definitions.Offsets
 }
 
 // steps are two of our own from where a perfect detector sees the face.

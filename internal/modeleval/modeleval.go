@@ -75,10 +75,20 @@ func Run(ctx context.Context, opts Options) (report *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, e.ours.Close()) }()
 	e.report.Detector, e.report.Landmarks = e.ours.detector, e.ours.landmarks
-	if err := e.photographs(ctx, store); err != nil {
+	e.theirs, err = openNetworks(store, opts.Reference, opts.Infer)
+	if errors.Is(err, models.ErrMissing) {
+		e.leaveOut("the public networks: %v", err)
+		e.theirs = nil
+	} else if err != nil {
 		return nil, err
+	} else {
+		e.report.Reference = []Network{e.theirs.detector, e.theirs.landmarks}
+		defer func() { err = errors.Join(err, e.theirs.Close()) }()
 	}
 	if err := e.rendered(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.photographs(ctx); err != nil {
 		return nil, err
 	}
 	e.report.Requirements = requirements(e.report)
@@ -92,7 +102,10 @@ func (e *evaluation) leaveOut(format string, args ...any) {
 }
 
 // photographs measures everything that an assets folder has.
-func (e *evaluation) photographs(ctx context.Context, store *models.Store) (err error) {
+func (e *evaluation) photographs(ctx context.Context) error {
+	if e.theirs == nil {
+		return nil // which has been said
+	}
 	if e.opts.Assets == "" {
 		e.leaveOut("photographs: no folder with media; set FACETRACK_ASSETS (docs/assets.md)")
 		return nil
@@ -107,15 +120,6 @@ func (e *evaluation) photographs(ctx context.Context, store *models.Store) (err 
 	} else if err != nil {
 		return err
 	}
-	e.theirs, err = openNetworks(store, e.opts.Reference, e.opts.Infer)
-	if errors.Is(err, models.ErrMissing) {
-		e.leaveOut("photographs: %v", err)
-		return nil
-	} else if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.theirs.Close()) }()
-	e.report.Reference = []Network{e.theirs.detector, e.theirs.landmarks}
 	return e.clips(ctx, paths)
 }
 
@@ -132,10 +136,10 @@ func (e *evaluation) clips(ctx context.Context, paths []string) error {
 		}
 		w.sheet, all[i] = nil, w // the sheet's frames are large
 	}
-	together := summary("all", nil, all...)
+	together := e.summary("all", nil, all...)
 	e.report.All = &together
 	for i, w := range all {
-		clip := summary(w.name, &together, w)
+		clip := e.summary(w.name, &together, w)
 		clip.Width, clip.Height, clip.Sheet = w.width, w.height, sheets[i]
 		e.report.Clips = append(e.report.Clips, clip)
 	}
@@ -155,7 +159,7 @@ func (e *evaluation) save(name string, img *image.RGBA) (string, error) {
 }
 
 // summary measures clips; offsets are those of all clips together, if these are known.
-func summary(name string, together *Clip, all ...*watched) Clip {
+func (e *evaluation) summary(name string, together *Clip, all ...*watched) Clip {
 	c := Clip{Name: name}
 	var seen []clipSeen
 	var same, loop []pair
@@ -175,7 +179,8 @@ func summary(name string, together *Clip, all ...*watched) Clip {
 		sameOffsets, loopOffsets = together.SameRegion.Offsets, together.OwnLoop.Offsets
 	}
 	c.Detection = measureDetection(seen, all[0].threshold)
-	c.SameRegion, c.OwnLoop = measurePoints(same, sameOffsets), measurePoints(loop, loopOffsets)
+	definitions := e.report.Holdout.definitions()
+	c.SameRegion, c.OwnLoop = measurePoints(same, sameOffsets, definitions), measurePoints(loop, loopOffsets, definitions)
 	c.OwnLoop.Missing, c.OwnLoop.Followed, c.OwnLoop.Ghosts = sums.Missing, sums.Followed, sums.Ghosts
 	c.Shapes, c.Pose = measureShapes(shapes), measurePose(poses)
 	return c

@@ -70,8 +70,10 @@ type Points struct {
 type Spread struct {
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
-	// Remaining is the median once the mean difference of each point is taken off.
+	// Remaining is the median once the mean difference of each point is taken off, Undefined once that is which the true points of rendered
+	// faces have from the reference's; 0 without.
 	Remaining float64 `json:"median_without_offsets"`
+	Undefined float64 `json:"median_without_definitions,omitempty"`
 }
 
 // Group is a part of the face.
@@ -81,8 +83,8 @@ type Group struct {
 	Offset [2]float64 `json:"offset"` // mean of its points
 }
 
-// measurePoints takes off the offsets that are given, else those of the pairs themselves.
-func measurePoints(pairs []pair, common *marks) (out Points) {
+// measurePoints takes off the offsets that are common to all clips, else those of the pairs themselves, and those of definitions if they are known.
+func measurePoints(pairs []pair, common, definitions *marks) (out Points) {
 	var straight, turned []marks
 	for i := range pairs {
 		if pairs[i].turned() {
@@ -97,10 +99,10 @@ func measurePoints(pairs []pair, common *marks) (out Points) {
 	if out.Offsets = &own; common != nil {
 		offset, out.Offsets = *common, nil
 	}
-	out.Spread = spread(straight, offset, 0, len(offset))
-	out.Turned.Spread = spread(turned, offset, 0, len(offset))
+	out.Spread = spread(straight, offset, definitions, 0, len(offset))
+	out.Turned.Spread = spread(turned, offset, definitions, 0, len(offset))
 	for _, g := range groups {
-		group := Group{Name: g.name, Spread: spread(straight, offset, g.from, g.to)}
+		group := Group{Name: g.name, Spread: spread(straight, offset, definitions, g.from, g.to)}
 		group.Offset = middle(own[g.from:g.to])
 		out.Groups = append(out.Groups, group)
 	}
@@ -125,13 +127,22 @@ func offsets(all []marks) (sum marks) {
 	return sum
 }
 
-func spread(all []marks, offset marks, from, to int) Spread {
-	whole, rest := make([]float64, len(all)), make([]float64, len(all))
+func spread(all []marks, offset marks, definitions *marks, from, to int) Spread {
+	whole, rest := away(all, marks{}, from, to), away(all, offset, from, to)
+	s := Spread{Median: median(whole), P90: quantile(whole, 0.9), Remaining: median(rest)}
+	if definitions != nil {
+		s.Undefined = median(away(all, *definitions, from, to))
+	}
+	return s
+}
+
+// away is how far the points of each face lie from an offset, on average.
+func away(all []marks, offset marks, from, to int) []float64 {
+	out := make([]float64, len(all))
 	for k, d := range all {
 		for i := from; i < to; i++ {
-			whole[k] += math.Hypot(d[i][0], d[i][1]) / float64(to-from)
-			rest[k] += math.Hypot(d[i][0]-offset[i][0], d[i][1]-offset[i][1]) / float64(to-from)
+			out[k] += math.Hypot(d[i][0]-offset[i][0], d[i][1]-offset[i][1]) / float64(to-from)
 		}
 	}
-	return Spread{median(whole), quantile(whole, 0.9), median(rest)}
+	return out
 }

@@ -41,7 +41,7 @@ func TestPointsOffsetsAreInTheFacesAxes(t *testing.T) {
 	}
 	far, _, _ := turnedFace(0)
 	pairs = append(pairs, pair{shifted(far, 0, 68, [2]float64{30, 40}), far, -70})
-	p := measurePoints(pairs, nil)
+	p := measurePoints(pairs, nil, nil)
 	if p.Faces != 8 || p.Turned.Faces != 1 {
 		t.Errorf("%d faces, %d turned", p.Faces, p.Turned.Faces)
 	}
@@ -59,9 +59,10 @@ func TestPointsOffsetsAreInTheFacesAxes(t *testing.T) {
 		near(t, g.Name, g.Median, want)
 	}
 	common := marks{}
-	again := measurePoints(pairs, &common)
+	again := measurePoints(pairs, &common, p.Offsets)
 	near(t, "with other offsets", again.Remaining, 0.1*20/68)
-	if again.Offsets != nil {
+	near(t, "without definitions", again.Undefined, 0)
+	if again.Offsets != nil || p.Undefined != 0 {
 		t.Error("offsets of others are no result")
 	}
 }

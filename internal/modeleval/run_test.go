@@ -180,6 +180,9 @@ func TestRunOnRenderedPictures(t *testing.T) {
 			t.Errorf("%s: %+v", name, k)
 		}
 	}
+	if h.Reference == nil || h.Reference.Faces != 1 || h.Reference.Error3D < 0.01 || h.definitions() == nil {
+		t.Errorf("the reference has another set of points: %+v", h.Reference)
+	}
 	// That network knows neither size nor turn.
 	if k := h.Moved; k.Error3D < 0.01 || k.Error3D > 0.2 || k.Coefficients > 1e-6 || k.Pose < 0.1 || k.Pose > 15 {
 		t.Errorf("moved: %+v", k)
@@ -209,12 +212,12 @@ func TestRunSaysWhatItLeavesOut(t *testing.T) {
 		t.Errorf("with nothing: %+v, %v", r, err)
 	}
 	o.Assets = t.TempDir()
-	if r, err = Run(t.Context(), o.Options); err != nil || r.All != nil || !strings.Contains(r.LeftOut[0], "no clip") {
+	if r, err = Run(t.Context(), o.Options); err != nil || r.All != nil || !strings.Contains(strings.Join(r.LeftOut, "\n"), "no clip") {
 		t.Errorf("an empty folder: %+v, %v", r, err)
 	}
 	o.Assets = madeUpAssets(t)
 	o.Reference.Detector = filepath.Join(t.TempDir(), "none.onnx")
-	if r, err = Run(t.Context(), o.Options); err != nil || r.All != nil || !strings.Contains(r.LeftOut[0], "none.onnx") {
+	if r, err = Run(t.Context(), o.Options); err != nil || r.All != nil || !strings.Contains(strings.Join(r.LeftOut, "\n"), "none.onnx") || len(r.Reference) != 0 {
 		t.Errorf("without the public detector: %+v, %v", r, err)
 	}
 }

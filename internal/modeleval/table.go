@@ -123,8 +123,21 @@ func (r *Report) parts() table {
 		note:  "All clips, same region; offsets are ours less the reference's in percent, x to the subject's left eye, y to the chin.",
 		rows:  [][]string{{"part", "median", "90 %", "without offsets", "offset x", "offset y"}},
 	}
-	for _, g := range r.All.SameRegion.Groups {
-		t.rows = append(t.rows, []string{g.Name, percent(g.Median), percent(g.P90), percent(g.Remaining), signed(g.Offset[0]), signed(g.Offset[1])})
+	known := r.Holdout.definitions() != nil
+	if known {
+		t.note += " Those of the truth are true points less the reference's on rendered faces: what a perfect network of ours would show, if the reference is as good on those."
+		t.rows[0] = append(t.rows[0], "truth x", "truth y", "without those")
+	}
+	for i, g := range r.All.SameRegion.Groups {
+		row := []string{g.Name, percent(g.Median), percent(g.P90), percent(g.Remaining), signed(g.Offset[0]), signed(g.Offset[1])}
+		if known {
+			d := r.Holdout.Definitions.Groups[i]
+			row = append(row, signed(d.Offset[0]), signed(d.Offset[1]), percent(g.Undefined))
+		}
+		t.rows = append(t.rows, row)
+	}
+	if s := r.All.SameRegion; known {
+		t.rows = append(t.rows, []string{"all", percent(s.Median), percent(s.P90), percent(s.Remaining), "", "", "", "", percent(s.Undefined)})
 	}
 	return t
 }
@@ -182,6 +195,14 @@ func (r *Report) heads() table {
 	return t
 }
 
+// zero leaves out what a network does not tell.
+func zero(v float64, as func(float64) string) string {
+	if v == 0 {
+		return "–"
+	}
+	return as(v)
+}
+
 func degrees(v float64) string { return fmt.Sprintf("%.1f°", v) }
 
 func (h *Holdout) detector() table {
@@ -206,13 +227,18 @@ func (h *Holdout) points() table {
 	for _, g := range groups {
 		t.rows[0] = append(t.rows[0], g.name)
 	}
-	for _, k := range []struct {
+	type line struct {
 		name string
 		t    Truth
-	}{{"around the true points", h.Ideal}, {"the same, moved as between frames", h.Moved}, {"two own steps from the true box", h.Own}} {
+	}
+	lines := []line{{"around the true points", h.Ideal}, {"the same, moved as between frames", h.Moved}, {"two own steps from the true box", h.Own}}
+	if h.Reference != nil {
+		lines = append(lines, line{"the reference, around the true points", *h.Reference})
+	}
+	for _, k := range lines {
 		row := []string{
-			k.name, number(k.t.Faces), percent(k.t.Error3D), percent(k.t.Straight), percent(k.t.Median), percent(k.t.Error2D), percent(k.t.All),
-			fmt.Sprintf("%.3f", k.t.Coefficients), degrees(k.t.Pose),
+			k.name, number(k.t.Faces), percent(k.t.Error3D), percent(k.t.Straight), percent(k.t.Median), percent(k.t.Error2D), zero(k.t.All, percent),
+			fmt.Sprintf("%.3f", k.t.Coefficients), zero(k.t.Pose, degrees),
 		}
 		for _, g := range k.t.Groups {
 			row = append(row, percent(g.Error))
