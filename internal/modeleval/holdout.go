@@ -3,11 +3,8 @@ package modeleval
 import (
 	"context"
 	"image"
-	"math"
-	"math/rand/v2"
 	"path/filepath"
 
-	"facetrack/track"
 	"facetrack/vision"
 )
 
@@ -55,9 +52,6 @@ type Part struct {
 	Name  string  `json:"name"`
 	Error float64 `json:"error"`
 }
-
-// Movement of a face between frames, as training/targets.py has it: in parts of the side, logarithm, radians.
-const movedShift, movedScale, movedTurn = 0.025, 0.06, 5 * math.Pi / 180
 
 // rendered measures the folder of rendered pictures.
 func (e *evaluation) rendered(ctx context.Context) error {
@@ -134,162 +128,10 @@ func (s *truthScene) sought(m vision.Image, least float64) (all []sought) {
 	return all
 }
 
-// tested are faces from one kind of region.
-type tested struct {
-	error3D, straight, error2D, all, coefficients, pose []float64
-	groups                                              [][]float64
-}
-
-func (e *evaluation) crops(ctx context.Context, folder string, crops []truthCrop, h *Holdout) error {
-	var ideal, moved, own, theirs tested
-	var pairs []pair
-	sheet := newGrid(len(crops), 24, 6, image.Pt(200, 200))
-	dice := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // regions, no secrets
-	described := 0
-	for i := range crops {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		c := &crops[i]
-		m, err := readPicture(filepath.Join(folder, c.File))
-		if err != nil {
-			return err
-		}
-		region, err := vision.ROIFromPoints(c.all())
-		if err != nil {
-			return err
-		}
-		results, err := e.ours.look(m, []vision.ROI{region, movedRegion(dice, region)})
-		if err != nil {
-			return err
-		}
-		sees := results[1].Presence >= present
-		switch {
-		case c.Nobody:
-			h.Nobody, h.Alarms = h.Nobody+1, h.Alarms+yes(sees)
-			continue
-		case c.Shown < leastShown:
-			continue
-		}
-		described++
-		h.Seen += yes(sees)
-		ideal.add(e.ours, c, results[0])
-		moved.add(e.ours, c, results[1])
-		result, err := e.steps(m, c)
-		if err != nil {
-			return err
-		}
-		own.add(e.ours, c, result)
-		if e.theirs != nil {
-			p, err := e.defined(m, c, region, &theirs)
-			if err != nil {
-				return err
-			}
-			pairs = append(pairs, p...)
-		}
-		known, ours := c.marks(), marksOf(e.ours.set, results[1].Points)
-		sheet.add(m, around(known.box()), func(v view) {
-			v.dots(&known, theirColour)
-			v.dots(&ours, ourColour)
-		})
-	}
-	h.SeenShare, h.AlarmShare = ratio(float64(h.Seen), float64(described)), ratio(float64(h.Alarms), float64(h.Nobody))
-	h.Ideal, h.Moved, h.Own = ideal.truth(), moved.truth(), own.truth()
-	if e.theirs != nil {
-		t, p := theirs.truth(), measurePoints(pairs, nil, nil)
-		h.Reference, h.Definitions = &t, &p
-	}
-	_, err := e.save("holdout-crops", sheet.out)
-	return err
-}
-
-// wellShown is the least share of a face's points from which it tells of definitions.
-const wellShown = 0.7
-
-// defined looks at a crop with the reference, and pairs its points with the true ones if it sees the face well.
-func (e *evaluation) defined(m vision.Image, c *truthCrop, region vision.ROI, all *tested) ([]pair, error) {
-	results, err := e.theirs.look(m, []vision.ROI{region})
-	if err != nil {
-		return nil, err
-	}
-	all.add(e.theirs, c, results[0])
-	if c.Shown < wellShown || results[0].Presence < present {
-		return nil, nil
-	}
-	return []pair{{c.marks(), marksOf(e.theirs.set, results[0].Points), c.Pose[1]}}, nil
-}
-
 // definitions are nil where they are not known.
 func (h *Holdout) definitions() *marks {
 	if h == nil || h.Definitions == nil || h.Definitions.Faces == 0 {
 		return nil
 	}
 	return h.Definitions.Offsets
-}
-
-// steps are two of our own from where a perfect detector sees the face.
-func (e *evaluation) steps(m vision.Image, c *truthCrop) (vision.FaceResult, error) {
-	first, err := e.ours.follow(m, []vision.ROI{vision.ROIFromFace(vision.Face{Box: c.Box, KeyPoints: c.Five})})
-	if err != nil {
-		return vision.FaceResult{}, err
-	}
-	next, err := first[0].Next()
-	if err != nil || next.Validate() != nil {
-		return first[0], nil //nolint:nilerr // points that collapsed are an error to be measured
-	}
-	second, err := e.ours.look(m, []vision.ROI{next})
-	if err != nil {
-		return vision.FaceResult{}, err
-	}
-	return second[0], nil
-}
-
-func movedRegion(dice *rand.Rand, r vision.ROI) vision.ROI {
-	return vision.ROI{
-		CX: r.CX + dice.NormFloat64()*movedShift*r.Size, CY: r.CY + dice.NormFloat64()*movedShift*r.Size,
-		Size: r.Size * math.Exp(dice.NormFloat64()*movedScale), Rotation: r.Rotation + dice.NormFloat64()*movedTurn,
-	}
-}
-
-func (t *tested) add(net *networks, c *truthCrop, f vision.FaceResult) {
-	ours, scale := marksOf(net.set, f.Points), c.corners(3)
-	away := make([]float64, len(ours))
-	for i, p := range ours {
-		away[i] = math.Hypot(p[0]-c.Points[i][0], p[1]-c.Points[i][1]) / scale
-	}
-	t.error3D = append(t.error3D, mean(away))
-	if math.Abs(c.Pose[1]) <= farTurned {
-		t.straight = append(t.straight, mean(away))
-	}
-	t.error2D = append(t.error2D, mean(away)*scale/max(c.corners(2), 1e-3*scale))
-	if t.groups == nil {
-		t.groups = make([][]float64, len(groups))
-	}
-	for i, g := range groups {
-		t.groups[i] = append(t.groups[i], mean(away[g.from:g.to]))
-	}
-	if len(f.Points) == len(c.Points) {
-		dense := make([]float64, len(f.Points))
-		for i, p := range f.Points {
-			dense[i] = math.Hypot(p[0]-c.Points[i][0], p[1]-c.Points[i][1]) / scale
-		}
-		t.all = append(t.all, mean(dense))
-	}
-	for i, v := range f.Blendshapes {
-		t.coefficients = append(t.coefficients, math.Abs(v-c.Coefficients[i]))
-	}
-	if f.Turn != nil {
-		t.pose = append(t.pose, between(track.Rotation(*f.Turn), c.apparent()))
-	}
-}
-
-func (t *tested) truth() Truth {
-	out := Truth{
-		Faces: len(t.error3D), Error3D: mean(t.error3D), Error2D: mean(t.error2D), Median: median(t.error3D), Straight: mean(t.straight), All: mean(t.all),
-		Coefficients: mean(t.coefficients), Pose: mean(t.pose), Groups: []Part{},
-	}
-	for i, g := range groups[:min(len(groups), len(t.groups))] {
-		out.Groups = append(out.Groups, Part{g.name, mean(t.groups[i])})
-	}
-	return out
 }
