@@ -111,7 +111,7 @@ func TestUpWithThreads(t *testing.T) {
 	if cam.Captured != frames || cam.Tracked != frames || cam.Open != 0 || cam.End != ipc.EndOfSource || len(cam.Identities) != 1 {
 		t.Errorf("captured %d, tracked %d, dropped %v, open %d, identities %v", cam.Captured, cam.Tracked, cam.Dropped, cam.Open, cam.Identities)
 	}
-	if s.Mode != "threads" || s.Backends["detect"] != "reference" || cam.Links["landmarks"].Transport != "shm" || s.Recording.Lines != frames {
+	if s.Mode != "threads" || s.Backends["detect"] != "reference" || s.Models["landmarks"] != "synthetic.task" || cam.Links["landmarks"].Transport != "shm" || s.Recording.Lines != frames {
 		t.Errorf("%+v", s)
 	}
 	text, err := os.ReadFile(recording)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +15,7 @@ import (
 
 	"facetrack/internal/latency"
 	"facetrack/internal/ledger"
+	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 	"facetrack/internal/version"
 	"facetrack/ipc"
@@ -33,6 +35,7 @@ type Summary struct {
 	StageMS   map[string]latency.Percentiles `json:"stage_ms"`
 	Restarts  map[string]int                 `json:"restarts"` // of each stage
 	Backends  map[string]string              `json:"backends"` // what runs the networks of a stage
+	Models    map[string]string              `json:"models"`   // which those are, names of files without their folder
 	Recording *Recording                     `json:"recording,omitempty"`
 	XDF       *XDFRecording                  `json:"xdf,omitempty"`
 }
@@ -64,6 +67,7 @@ func (r *rig) summary(restarts map[string]int) Summary {
 		Rig: r.cfg.Rig, Version: version.SemVer, Commit: version.Commit(), Mode: "processes",
 		Started: r.begin, DurationS: time.Since(r.begin).Seconds(), Restarts: restarts,
 		Cameras: map[string]CameraSummary{}, Backends: map[string]string{},
+		Models: map[string]string{stage.Detect: filepath.Base(r.cfg.Detect.Model), stage.Landmarks: filepath.Base(r.cfg.Landmarks.Model)},
 	}
 	s.LatencyMS, s.StageMS = r.monitor.Ledger.AllLatency()
 	if r.cmd.Threads {
