@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 )
 
 var (
@@ -141,42 +140,58 @@ func (s *aviScan) top(c aviChunk) error {
 	return nil
 }
 
+// header takes what the first video stream says of itself.
 func (s *aviScan) header(c aviChunk) error {
 	if c.kind != "strl" {
 		return nil
 	}
 	number := s.streams
 	s.streams++
-	var kind, codec string
-	err := s.each(c, func(c aviChunk) error {
-		switch {
-		case c.name == "strh" && kind == "":
-			b, err := s.fixed(c, aviStreamHeader)
-			if err != nil {
-				return err
-			}
-			kind = string(b[:4])
-			if scale, rate := binary.LittleEndian.Uint32(b[20:]), binary.LittleEndian.Uint32(b[24:]); kind == "vids" && s.frame == "" && scale > 0 {
-				s.out.fps = float64(rate) / float64(scale)
-			}
-		case c.name == "strf" && kind == "vids" && s.frame == "":
-			b, err := s.fixed(c, aviBitmapHeader)
-			if err != nil {
-				return err
-			}
-			s.out.width = int(int32(binary.LittleEndian.Uint32(b[4:])))
-			s.out.height = max(int(int32(binary.LittleEndian.Uint32(b[8:]))), -int(int32(binary.LittleEndian.Uint32(b[8:])))) // < 0: rows from the top
-			codec = string(b[16:20])
-		}
+	if s.frame != "" {
 		return nil
-	})
-	if err != nil || codec == "" {
+	}
+	var v aviStreamHead
+	if err := s.each(c, func(c aviChunk) error { return s.stream(&v, c) }); err != nil || v.kind != "vids" {
 		return err
 	}
-	if !slices.Contains([]string{"MJPG", "mjpg"}, codec) {
-		return fmt.Errorf("its video is %q: %w", codec, errNotMotionJPEG)
+	if v.codec != "MJPG" && v.codec != "mjpg" {
+		return fmt.Errorf("its video is %q: %w", v.codec, errNotMotionJPEG)
 	}
 	s.frame = fmt.Sprintf("%02dd", number)
+	s.out.width, s.out.height, s.out.fps = v.width, v.height, v.fps
+	return nil
+}
+
+// aviStreamHead is what the headers of a stream say; of sound, codec and size mean nothing.
+type aviStreamHead struct {
+	kind, codec   string
+	width, height int
+	fps           float64
+}
+
+func (s *aviScan) stream(v *aviStreamHead, c aviChunk) error {
+	switch c.name {
+	case "strh":
+		b, err := s.fixed(c, aviStreamHeader)
+		if err != nil {
+			return err
+		}
+		v.kind = string(b[:4])
+		if scale, rate := binary.LittleEndian.Uint32(b[20:]), binary.LittleEndian.Uint32(b[24:]); scale > 0 {
+			v.fps = float64(rate) / float64(scale)
+		}
+	case "strf":
+		if v.kind != "vids" {
+			return nil
+		}
+		b, err := s.fixed(c, aviBitmapHeader)
+		if err != nil {
+			return err
+		}
+		v.width, v.height = int(int32(binary.LittleEndian.Uint32(b[4:]))), int(int32(binary.LittleEndian.Uint32(b[8:])))
+		v.height = max(v.height, -v.height) // < 0: rows from the top
+		v.codec = string(b[16:20])
+	}
 	return nil
 }
 
