@@ -72,7 +72,7 @@ func squareOf(f source.FaceTruth) vision.Box {
 }
 
 // madeUpHoldout has a scene of two drawn faces, and two crops: a face and nobody.
-func madeUpHoldout(t *testing.T, change func(*truth)) string {
+func madeUpHoldout(t *testing.T) (string, truth) {
 	t.Helper()
 	dir := t.TempDir()
 	known := truth{Format: 1, Seed: 7, Points: topology.ICT.Name}
@@ -93,9 +93,12 @@ func madeUpHoldout(t *testing.T, change func(*truth)) string {
 	nobody.File, nobody.Nobody = "nobody.png", true
 	writePNG(t, filepath.Join(dir, nobody.File), image.NewRGBA(img.Bounds()))
 	known.Crops = append(known.Crops, crop, nobody)
-	if change != nil {
-		change(&known)
-	}
+	writeTruth(t, dir, known)
+	return dir, known
+}
+
+func writeTruth(t *testing.T, dir string, known truth) {
+	t.Helper()
 	f, err := os.Create(filepath.Join(dir, truthFile))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +107,6 @@ func madeUpHoldout(t *testing.T, change func(*truth)) string {
 	if err := errors.Join(json.NewEncoder(zipped).Encode(known), zipped.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // pointsOf are those of a drawn face, where the made-up face network finds them.
@@ -134,7 +136,8 @@ func madeUpOptions(t *testing.T) madeUp {
 
 func TestRun(t *testing.T) {
 	o := madeUpOptions(t)
-	o.Assets, o.Holdout, o.Sheets = madeUpAssets(t), madeUpHoldout(t, nil), t.TempDir()
+	o.Assets, o.Sheets = madeUpAssets(t), t.TempDir()
+	o.Holdout, _ = madeUpHoldout(t)
 	r, err := Run(t.Context(), o.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +169,7 @@ func testWritten(t *testing.T, folder string, names ...string) {
 func TestRunOnRenderedPictures(t *testing.T) {
 	o := madeUpOptions(t)
 	o.Ours.Landmarks = o.face
-	o.Holdout = madeUpHoldout(t, nil)
+	o.Holdout, _ = madeUpHoldout(t)
 	r, err := Run(t.Context(), o.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -224,16 +227,23 @@ func TestRunSaysWhatItLeavesOut(t *testing.T) {
 
 func TestRenderedPicturesThatCannotBeUsed(t *testing.T) {
 	o := madeUpOptions(t)
-	for name, folder := range map[string]string{
-		"no folder": filepath.Join(t.TempDir(), "none"),
-		"format":    madeUpHoldout(t, func(k *truth) { k.Format = 2 }),
-		"points":    madeUpHoldout(t, func(k *truth) { k.Crops[0].Points = k.Crops[0].Points[:68] }),
-		"picture":   madeUpHoldout(t, func(k *truth) { k.Scenes[0].File = "none.jpg" }),
+	dir, good := madeUpHoldout(t)
+	for name, spoil := range map[string]func(*truth){
+		"format":  func(k *truth) { k.Format = 2 },
+		"points":  func(k *truth) { k.Crops = []truthCrop{{File: "face.png", Coefficients: k.Crops[0].Coefficients}} },
+		"picture": func(k *truth) { k.Scenes = []truthScene{{File: "none.jpg"}} },
 	} {
-		o.Holdout = folder
+		known := good
+		spoil(&known)
+		writeTruth(t, dir, known)
+		o.Holdout = dir
 		if _, err := Run(t.Context(), o.Options); !errors.Is(err, ErrHoldout) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	o.Holdout = filepath.Join(dir, "none")
+	if _, err := Run(t.Context(), o.Options); !errors.Is(err, ErrHoldout) {
+		t.Errorf("no folder: %v", err)
 	}
 }
 

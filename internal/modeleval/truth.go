@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/image/draw"
+
 	"facetrack/topology"
 	"facetrack/track"
 	"facetrack/vision"
@@ -155,15 +157,11 @@ func readPicture(path string) (m vision.Image, err error) {
 	if err != nil {
 		return m, fmt.Errorf("%w: %s: %w", ErrHoldout, base(path), err)
 	}
-	b := img.Bounds()
-	m = vision.Image{Format: vision.BGR, Width: b.Dx(), Height: b.Dy(), Pix: make([]byte, 3*b.Dx()*b.Dy())}
-	at := 0
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			r, g, blue, _ := img.At(x, y).RGBA()
-			m.Pix[at], m.Pix[at+1], m.Pix[at+2] = byte(blue>>8), byte(g>>8), byte(r>>8)
-			at += 3
-		}
+	rgba := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
+	draw.Draw(rgba, rgba.Bounds(), img, img.Bounds().Min, draw.Src)
+	m = vision.Image{Format: vision.BGR, Width: rgba.Rect.Dx(), Height: rgba.Rect.Dy(), Pix: make([]byte, 3*len(rgba.Pix)/4)}
+	for i := range len(rgba.Pix) / 4 {
+		m.Pix[3*i], m.Pix[3*i+1], m.Pix[3*i+2] = rgba.Pix[4*i+2], rgba.Pix[4*i+1], rgba.Pix[4*i]
 	}
 	return m, nil
 }
