@@ -138,12 +138,23 @@ func (e *evaluation) clips(ctx context.Context, paths []string) error {
 	}
 	together := e.summary("all", nil, all...)
 	e.report.All = &together
+	if err := e.drawOffsets(); err != nil {
+		return err
+	}
 	for i, w := range all {
 		clip := e.summary(w.name, &together, w)
 		clip.Width, clip.Height, clip.Sheet = w.width, w.height, sheets[i]
 		e.report.Clips = append(e.report.Clips, clip)
 	}
 	return nil
+}
+
+func (e *evaluation) drawOffsets() error {
+	if e.opts.Sheets == "" {
+		return nil
+	}
+	data := offsetsSVG(&e.report.All.SameRegion, e.report.Holdout.definitions())
+	return os.WriteFile(filepath.Join(e.opts.Sheets, offsetsFile), data, 0o644) //nolint:gosec // part of the documentation
 }
 
 func (e *evaluation) save(name string, img *image.RGBA) (string, error) {

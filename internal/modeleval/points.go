@@ -35,14 +35,17 @@ type pair struct {
 func (p *pair) turned() bool { return math.Abs(p.yaw) > farTurned }
 
 // differences are those of the points in the face's own axes, in distances between the corners of the eyes.
-func (p *pair) differences() (d marks) {
-	x, y := p.theirs[leftCorner][0]-p.theirs[rightCorner][0], p.theirs[leftCorner][1]-p.theirs[rightCorner][1]
+func (p *pair) differences() marks { return p.ours.less(&p.theirs, &p.theirs) }
+
+// less takes other points off, in the axes of a face.
+func (m *marks) less(other, face *marks) (d marks) {
+	x, y := face[leftCorner][0]-face[rightCorner][0], face[leftCorner][1]-face[rightCorner][1]
 	scale := x*x + y*y
 	if scale == 0 {
 		return d
 	}
 	for i := range d {
-		dx, dy := p.ours[i][0]-p.theirs[i][0], p.ours[i][1]-p.theirs[i][1]
+		dx, dy := m[i][0]-other[i][0], m[i][1]-other[i][1]
 		d[i] = [2]float64{(dx*x + dy*y) / scale, (dy*x - dx*y) / scale}
 	}
 	return d
@@ -60,6 +63,7 @@ type Points struct {
 	Spread
 	Groups  []Group `json:"groups"`
 	Offsets *marks  `json:"offsets,omitempty"` // mean difference of each point
+	shape   marks   // mean of the reference's points in the face's own axes, the middle between the corners of the eyes at 0
 	Turned  struct {
 		Faces int `json:"faces"`
 		Spread
@@ -96,6 +100,7 @@ func measurePoints(pairs []pair, common, definitions *marks) (out Points) {
 	out.Faces, out.Turned.Faces = len(straight), len(turned)
 	own := offsets(straight)
 	offset := own
+	out.shape = meanShape(pairs)
 	if out.Offsets = &own; common != nil {
 		offset, out.Offsets = *common, nil
 	}
@@ -107,6 +112,22 @@ func measurePoints(pairs []pair, common, definitions *marks) (out Points) {
 		out.Groups = append(out.Groups, group)
 	}
 	return out
+}
+
+// meanShape leaves out faces that are turned away.
+func meanShape(pairs []pair) marks {
+	var all []marks
+	for i := range pairs {
+		if p := &pairs[i]; !p.turned() {
+			corners := [][2]float64{p.theirs[rightCorner], p.theirs[leftCorner]}
+			between := marks{}
+			for k := range between {
+				between[k] = middle(corners)
+			}
+			all = append(all, p.theirs.less(&between, &p.theirs))
+		}
+	}
+	return offsets(all)
 }
 
 func middle(points [][2]float64) (m [2]float64) {

@@ -58,6 +58,8 @@ func TestPointsOffsetsAreInTheFacesAxes(t *testing.T) {
 		}
 		near(t, g.Name, g.Median, want)
 	}
+	near(t, "a corner of the mean face", p.shape[leftCorner][0], 0.5)
+	near(t, "the other", p.shape[rightCorner][0], -0.5)
 	common := marks{}
 	again := measurePoints(pairs, &common, p.Offsets)
 	near(t, "with other offsets", again.Remaining, 0.1*20/68)

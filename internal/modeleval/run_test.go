@@ -3,6 +3,7 @@ package modeleval
 import (
 	"compress/gzip"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"image"
@@ -152,8 +153,34 @@ func TestRun(t *testing.T) {
 	if r.All.SameRegion.Median > 1e-6 || r.All.OwnLoop.Median > 0.02 || r.All.Pose.Median > 1e-3 || r.All.Shapes.Difference > 1e-6 || r.All.Presence.Empty == 0 {
 		t.Errorf("face network: %+v", r.All)
 	}
-	testWritten(t, o.Sheets, "overlay-one.jpg", "overlay-two.jpg", "holdout-scenes.jpg", "holdout-crops.jpg")
+	testWritten(t, o.Sheets, offsetsFile, "overlay-one.jpg", "overlay-two.jpg", "holdout-scenes.jpg", "holdout-crops.jpg")
 	testWriting(t, r)
+	testOffsets(t, filepath.Join(o.Sheets, offsetsFile))
+}
+
+// Both networks are the same, so that lines have no length.
+func testOffsets(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawing struct {
+		Circles []struct{} `xml:"circle"`
+		Lines   []struct {
+			D      string `xml:"d,attr"`
+			Colour string `xml:"stroke,attr"`
+		} `xml:"path"`
+	}
+	if err := xml.Unmarshal(data, &drawing); err != nil || len(drawing.Circles) != 68 {
+		t.Fatalf("%d points, %v", len(drawing.Circles), err)
+	}
+	for _, line := range drawing.Lines {
+		var x, y, dx, dy float64
+		if _, err := fmt.Sscanf(line.D, "M%f %fl%f %f", &x, &y, &dx, &dy); err != nil || line.Colour == "#00ffc8" && (dx != 0 || dy != 0) {
+			t.Errorf("%+v: %v", line, err)
+		}
+	}
 }
 
 func testWritten(t *testing.T, folder string, names ...string) {

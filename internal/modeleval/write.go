@@ -83,6 +83,7 @@ func (r *Report) pictures(b *strings.Builder) {
 	if r.All == nil || r.Clips[0].Sheet == "" {
 		return
 	}
+	fmt.Fprintf(b, "\n## Mean offsets\n\nYellow: the reference's 68 points on average; green: to ours; grey: to the true points of rendered faces, a matter of definition.\n\n![offsets](%s)\n", offsetsFile)
 	b.WriteString("\n## Pictures\n\nYellow: the reference's boxes and 68 points; green: our detector's boxes, and the points of our own loop.\n")
 	for _, c := range r.Clips {
 		fmt.Fprintf(b, "\n%s (%s):\n\n![%s](%s)\n", c.Name, credit(c.Name), c.Name, c.Sheet)
