@@ -34,7 +34,8 @@ def architecture():
 def library(name, cuda):
     source = pathlib.Path(__file__).with_name(name)
     command = compiler(cuda) + (architecture() if cuda else [])
-    key = hashlib.sha256(source.read_bytes() + " ".join(command).encode()).hexdigest()[:16]
+    shared = b"".join(header.read_bytes() for header in sorted(source.parent.glob("*.cuh")))
+    key = hashlib.sha256(source.read_bytes() + shared + " ".join(command).encode()).hexdigest()[:16]
     path = cache_folder() / f"{source.stem}-{key}.so"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

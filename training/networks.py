@@ -7,6 +7,7 @@ import pathlib
 import torch
 from torch import nn
 
+import depth
 import norm
 
 STRIDES = (8, 16, 32)
@@ -25,7 +26,12 @@ class ConvNorm(nn.Module):
         self.act = nn.PReLU(outputs, 0.1) if active else nn.Identity()
 
     def forward(self, x):
-        return self.finished(self.conv(x), None, self.act)
+        return self.finished(self.convolved(x), None, self.act)
+
+    def convolved(self, x):
+        """By our own kernel where PyTorch's is slow."""
+        fast = self.conv.groups > 1 and self.training and x.is_cuda
+        return depth.convolved(x, self.conv) if fast else self.conv(x)
 
     def finished(self, x, residual, act):
         """Normalised, residual added, activated. Without normalisation (folded), or as PyTorch has it, or all in one on a GPU."""
@@ -46,7 +52,7 @@ class Block(nn.Module):
         self.act = nn.PReLU(outputs, 0.1)
 
     def forward(self, x):
-        return self.point.finished(self.point.conv(self.depth(x)), x if self.same else None, self.act)
+        return self.point.finished(self.point.convolved(self.depth(x)), x if self.same else None, self.act)
 
 
 def stage(inputs, outputs, more, stride=2):

@@ -3,14 +3,8 @@
 //
 // Two passes over memory each way; PyTorch's own kernels give a channel to one block, which leaves most of a GPU idle with few channels.
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
-#ifdef __CUDACC__
-#define BOTH __host__ __device__ static inline
-#else
-#define BOTH static inline
-#endif
+#include "element.cuh"
 
 struct Job {
   const void *x, *residual, *dy;  // residual may be null; dy only backwards
@@ -24,20 +18,6 @@ struct Job {
   int images, channels, plane, half, splits;
   float momentum, epsilon;
 };
-
-BOTH float load(const float *p, int64_t i) { return p[i]; }
-BOTH float load(const uint16_t *p, int64_t i) {
-  uint32_t bits = (uint32_t)p[i] << 16;
-  float v;
-  memcpy(&v, &bits, 4);
-  return v;
-}
-BOTH void store(float *p, int64_t i, float v) { p[i] = v; }
-BOTH void store(uint16_t *p, int64_t i, float v) {
-  uint32_t bits;
-  memcpy(&bits, &v, 4);
-  p[i] = (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 // What is read and written for one element.
 struct Element {
