@@ -110,8 +110,8 @@ func (r *Report) points() table {
 	for _, c := range r.every() {
 		s, l := c.SameRegion, c.OwnLoop
 		t.rows = append(t.rows, []string{
-			c.Name, number(s.Faces), percent(s.Median), percent(s.P90), percent(s.Remaining), percent(l.Median), percent(l.P90), percent(l.Remaining),
-			number(l.Missing), fmt.Sprintf("%d of %d", l.Ghosts, l.Followed), share(s.Turned.Median, s.Turned.Faces),
+			c.Name, number(s.Faces), only(s.Faces, percent(s.Median)), only(s.Faces, percent(s.P90)), only(s.Faces, percent(s.Remaining)),
+			only(l.Faces, percent(l.Median)), only(l.Faces, percent(l.P90)), only(l.Faces, percent(l.Remaining)), number(l.Missing), fmt.Sprintf("%d of %d", l.Ghosts, l.Followed), share(s.Turned.Median, s.Turned.Faces),
 		})
 	}
 	return t
