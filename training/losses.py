@@ -141,8 +141,8 @@ def face(outputs, target):
     seen, want = target["described"], target["coefficients"]
     turn = rotation(pose) - target["rotation"]
     return dict(
-        points=20 * mean(wing(error[..., :2]), weight), depth=5 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
+        points=100 * mean(wing(error[..., :2]), weight), depth=20 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
         spread=0.02 * mean(doubt, target["located"]), presence=mean(F.binary_cross_entropy_with_logits(presence[:, 0], target["presence"], reduction="none"), target["asked"]),
-        coefficients=40 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.05, reduction="none") * (1 + 2 * want), seen),
-        pose=mean((turn**2).sum((1, 2)), seen) + 0.1 * mean((pose - target["rotation"][:, :, :2].transpose(1, 2).flatten(1)).abs(), seen),
+        coefficients=30 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.05, reduction="none") * (1 + 2 * want), seen),
+        pose=3 * mean((turn**2).sum((1, 2)), seen) + 0.3 * mean((pose - target["rotation"][:, :, :2].transpose(1, 2).flatten(1)).abs(), seen),
     )

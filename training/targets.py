@@ -16,7 +16,7 @@ SMALLEST = 12.0  # side of the smallest face that is asked for, pixels of the de
 SHOWN = 0.3  # share of a face's points that must be seen
 LEAST = 0.7  # of the whole picture's scale in the letterbox
 SHRINK = 0.75  # scale from which on the next smaller level is sampled
-NEGATIVES, FAR, DETECTED = 0.2, 0.12, 0.3  # shares of regions
+NEGATIVES, FAR, DETECTED = 0.12, 0.08, 0.3  # shares of regions
 
 
 class Dice:

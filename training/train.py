@@ -158,7 +158,7 @@ class Training:
         parts = self.loss(outputs, target)
         self.optimizer.zero_grad(set_to_none=True)
         sum(parts.values()).backward()
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 10.0)
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 30.0)
         self.optimizer.step()
         return {k: v.detach() for k, v in parts.items()}
 
