@@ -20,6 +20,8 @@ var (
 	ErrNoKey = errors.New("no such key")
 	// ErrConflict: somebody else changed the key since it was read.
 	ErrConflict = errors.New("the key was changed meanwhile: read it again")
+	// ErrNoBucket: nobody has made the bucket of the rig.
+	ErrNoBucket = errors.New("the rig has no bucket: facetrack up makes it, and so does facetrack auth prepare")
 )
 
 const configKey = "config"
@@ -43,25 +45,41 @@ type RingState struct {
 	WallNS     int64            `json:"t_wall_ns"` // when this was written, since the Unix epoch
 }
 
-// OpenBucket opens the bucket facetrack_<rig> and makes it when there is none. ErrNoJetStream without JetStream.
+// BucketName is the name of a rig's bucket.
+func BucketName(rig string) string { return "facetrack_" + rig }
+
+// OpenBucket opens the bucket of a rig and makes it when there is none. ErrNoJetStream without JetStream.
 func OpenBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucket, error) {
+	b, err := FindBucket(ctx, js, rig)
+	if !errors.Is(err, ErrNoBucket) {
+		return b, err
+	}
+	return bucket(js, BucketName(rig), func(name string) (jetstream.KeyValue, error) {
+		return js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: name, Description: "configuration, ring state and identities of rig " + rig, History: 8,
+		})
+	})
+}
+
+// FindBucket opens the bucket of a rig. ErrNoBucket when there is none, ErrNoJetStream without JetStream.
+func FindBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucket, error) {
 	if err := CheckToken("rig", rig); err != nil {
 		return nil, err
 	}
-	name := "facetrack_" + rig
-	kv, err := js.KeyValue(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, Description: "configuration, ring state and identities of rig " + rig, History: 8,
-		})
+	return bucket(js, BucketName(rig), func(name string) (jetstream.KeyValue, error) { return js.KeyValue(ctx, name) })
+}
+
+func bucket(js jetstream.JetStream, name string, open func(name string) (jetstream.KeyValue, error)) (*Bucket, error) {
+	kv, err := open(name)
+	switch {
+	case err == nil:
+		return &Bucket{js: js, kv: kv}, nil
+	case errors.Is(err, jetstream.ErrBucketNotFound):
+		err = ErrNoBucket
+	case noJetStream(err):
+		err = ErrNoJetStream
 	}
-	if noJetStream(err) {
-		return nil, fmt.Errorf("bucket %s: %w", name, ErrNoJetStream)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bucket %s: %w", name, err)
-	}
-	return &Bucket{js: js, kv: kv}, nil
+	return nil, fmt.Errorf("bucket %s: %w", name, err)
 }
 
 func noJetStream(err error) bool {

@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,8 +14,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrNoServer says that nothing answers at the NATS URL.
-var ErrNoServer = errors.New("no NATS server")
+// Errors of Connect.
+var (
+	// ErrNoServer says that nothing answers at the NATS URL.
+	ErrNoServer = errors.New("no NATS server")
+	// ErrAccess says that server and client do not trust each other: trying again does not help.
+	ErrAccess = errors.New("no access")
+)
 
 const (
 	reconnectWait   = 250 * time.Millisecond
@@ -85,6 +91,10 @@ func (c *Conn) report(log *slog.Logger, sub *nats.Subscription, err error) {
 		c.tooSlow(log, subject, time.Now())
 		return
 	}
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		log.Error("permission denied: the role of this process does not allow it", "error", err)
+		return
+	}
 	log.Warn("connection error", "subject", subject, "error", err)
 }
 
@@ -97,11 +107,38 @@ func (c *Conn) tooSlow(log *slog.Logger, subject string, now time.Time) {
 }
 
 func connectError(url string, err error) error {
+	if why := distrust(err); why != "" {
+		return fmt.Errorf("%w to NATS at %s: %s: %w", ErrAccess, url, why, err)
+	}
 	var network net.Error
 	if errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network) {
 		return fmt.Errorf("%w at %s: start one or use facetrack up: %w", ErrNoServer, url, err)
 	}
 	return fmt.Errorf("connect to NATS at %s: %w", url, err)
+}
+
+// distrust tells why server or client refuses the other, and the cure; "" when the error is another.
+func distrust(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		return "the server does not know this process's key, or it has none: name the server's credentials (--credentials, nats.credentials), and start the server again after a rotation"
+	case errors.Is(err, nats.ErrNkeysNotSupported):
+		return "the server asks nobody for a key, so that everybody may read there: start it with credentials, or leave them out here"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return "the server offers no TLS, so that it cannot be told from another: start it with credentials, or leave them out here"
+	case errors.As(err, &unknown):
+		return "the server's certificate is of a CA that is not known here: name the server's ca.pem (--tls-ca, nats.tls.ca), or the folder that has it (--credentials, nats.credentials)"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the server's certificate has ended, or the clock here is wrong: facetrack auth rotate server"
+	case errors.As(err, &invalid):
+		return "the server's certificate is not good for a server: facetrack auth rotate server"
+	case errors.As(err, &host):
+		return "the server's certificate is for other names: connect by one of them, or facetrack auth rotate server --host NAME"
+	}
+	return ""
 }
 
 // redact hides passwords in a list of URLs.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"golang.org/x/sys/unix"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/config"
 )
 
@@ -29,7 +32,7 @@ type bus struct {
 }
 
 // startBus runs a NATS server with JetStream inside this process.
-func startBus(ctx context.Context, cfg config.Config) (_ *bus, err error) {
+func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus, err error) {
 	host, portText, err := net.SplitHostPort(cfg.NATS.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q: %w", ErrBus, cfg.NATS.Listen, err)
@@ -37,6 +40,10 @@ func startBus(ctx context.Context, cfg config.Config) (_ *bus, err error) {
 	port, err := strconv.Atoi(portText)
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q: the port is not a number", ErrBus, cfg.NATS.Listen)
+	}
+	guard, err := openGuard(cfg, host, log)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBus, err)
 	}
 	if err := checkPort(ctx, host, port); err != nil {
 		return nil, err
@@ -50,12 +57,19 @@ func startBus(ctx context.Context, cfg config.Config) (_ *bus, err error) {
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	s, err := server.NewServer(&server.Options{
+	options := &server.Options{
 		ServerName: "facetrack-" + cfg.Rig, Host: host, Port: port, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: store, MaxPayload: 1 << 20,
-	})
+	}
+	if guard != nil {
+		guard.Apply(options)
+	}
+	s, err := server.NewServer(options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBus, err)
+	}
+	if guard != nil {
+		s.SetLogger(&busLog{log, guard}, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(busStartTimeout) {
@@ -63,6 +77,41 @@ func startBus(ctx context.Context, cfg config.Config) (_ *bus, err error) {
 		return nil, fmt.Errorf("%w: not ready on %s after %s", ErrBus, cfg.NATS.Listen, busStartTimeout)
 	}
 	return &bus{s, lock}, nil
+}
+
+// openGuard reads the credentials of the server, nil when none are named, which is good enough on this machine alone.
+func openGuard(cfg config.Config, host string, log *slog.Logger) (*auth.Guard, error) {
+	n := cfg.NATS
+	if n.Credentials == "" {
+		if !auth.Loopback(host) {
+			return nil, fmt.Errorf("%s is open to other machines, where credentials and TLS are required: make both with facetrack auth init --host NAME and start with --credentials DIR, or listen on 127.0.0.1",
+				n.Listen)
+		}
+		return nil, nil
+	}
+	guard, err := auth.OpenGuard(n.Credentials, cfg.Rig, n.TLS.Cert, n.TLS.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := guard.Check(host, time.Now()); err != nil {
+		return nil, err
+	}
+	if left, soon := guard.Soon(time.Now()); soon {
+		log.Warn("the certificate of the NATS server ends soon: facetrack auth rotate server", "days", int(left.Hours()/24))
+	}
+	return guard, nil
+}
+
+// url is where processes of this machine reach the server.
+func (b *bus) url() string {
+	u, err := url.Parse(b.ClientURL())
+	if err != nil {
+		return b.ClientURL()
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	}
+	return u.String()
 }
 
 // claimStore makes the folder for the server's data and keeps other servers out of it as long as lock is open.

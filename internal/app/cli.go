@@ -23,6 +23,7 @@ type CLI struct {
 	Record  RecordCmd  `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
 	Compare CompareCmd `cmd:"" help:"Tell how far a recording is from what is known of its clip."`
 	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`
+	Auth    AuthCmd    `cmd:"" help:"Say who may do what on the NATS server: keys, permissions, certificates."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
 	Eval    EvalCmd    `cmd:"" help:"Measure how good networks for faces are, beside the public ones and on rendered pictures."`
 	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`

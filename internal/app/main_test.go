@@ -105,7 +105,7 @@ func TestSupervisedStageIsSilent(t *testing.T) {
 
 func TestStageTakesItsConfiguration(t *testing.T) {
 	nc := connect(t, startNATS(t))
-	bucket, err := openBucket(t.Context(), nc.Conn, "lab")
+	bucket, err := openBucket(t.Context(), nc.Conn, "lab", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,10 +232,10 @@ func TestBusNamesWhatIsWrong(t *testing.T) {
 	cfg := mustConfigure(t, "--source", "synthetic:faces=1")
 	cfg.DataDir = write(t, "a file", "") // no folder can be made in it
 	for listen, want := range map[string]string{
-		"nonsense": "nonsense", "127.0.0.1:http": "not a number", "127.0.0.1:-1": "--data-dir", "192.0.2.1:4222": "cannot listen",
+		"nonsense": "nonsense", "127.0.0.1:http": "not a number", "127.0.0.1:-1": "--data-dir", "127.0.0.1:99999": "cannot listen",
 	} {
 		cfg.NATS.Listen = listen
-		if s, err := startBus(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := startBus(t.Context(), cfg, quiet); err == nil || !strings.Contains(err.Error(), want) {
 			_ = s.stop()
 			t.Errorf("%s: %v, want %q", listen, err, want)
 		}

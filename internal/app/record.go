@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
 	"facetrack/internal/stage"
@@ -34,7 +35,7 @@ type recordings struct {
 func (c *RecordCmd) Run(ctx context.Context) (err error) {
 	screen := newScreen(os.Stderr, false)
 	log := newLogger(screen, "warn")
-	nc, err := ipc.Connect(c.NATS, "facetrack-record", log)
+	nc, err := dial(c.NATS, "facetrack-record", auth.Reader, c.access(), log)
 	if err != nil {
 		return err
 	}

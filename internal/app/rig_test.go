@@ -89,7 +89,7 @@ func startNATS(t *testing.T) *server.Server {
 	t.Helper()
 	cfg := config.Default()
 	cfg.DataDir, cfg.NATS.Listen = t.TempDir(), "127.0.0.1:-1"
-	s, err := startBus(t.Context(), cfg)
+	s, err := startBus(t.Context(), cfg, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

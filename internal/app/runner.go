@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"facetrack/internal/app/supervise"
+	"facetrack/internal/auth"
 	"facetrack/internal/source"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
@@ -61,7 +62,7 @@ func (r *rig) startStage(name string) (runner, error) {
 	}
 	return supervise.Start(supervise.Command{
 		Name: name, Path: self, Stderr: r.screen, Note: r.note, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
-		Args: []string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel},
+		Args: append([]string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel}, accessArgs(r.access)...),
 	}, r.log), nil
 }
 
@@ -93,11 +94,12 @@ func startThread(r *rig, name string) *thread {
 	go func() {
 		defer close(t.done)
 		defer cancel()
-		nc, err := ipc.Connect(r.url, telemetry.ServiceName(name), log)
+		connect := func(as string) (*ipc.Conn, error) { return dial(r.url, as, auth.Role(name), r.access, log) }
+		nc, err := connect(telemetry.ServiceName(name))
 		if err == nil {
 			var once sync.Once
 			err = RunStage(ctx, name, Surroundings{
-				Config: r.cfg, URL: r.url, Bus: nc, Bucket: r.bucket, Log: log,
+				Config: r.cfg, Dial: connect, Bus: nc, Bucket: r.bucket, Log: log,
 				Ready: func() { once.Do(func() { close(t.ready) }) }, Ended: r.captured,
 			})
 			err = errors.Join(err, nc.Close())

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"facetrack/internal/app/supervise"
+	"facetrack/internal/auth"
 	"facetrack/internal/config"
 	"facetrack/internal/fault"
 	"facetrack/internal/stage"
@@ -47,11 +48,12 @@ const supervisedEnv = "FACETRACK_SUPERVISED"
 
 // StageFlags are the flags of a stage's own program.
 type StageFlags struct {
-	NATS     string   `name:"nats" default:"nats://127.0.0.1:4222" help:"NATS server." env:"FACETRACK_NATS"`
-	Rig      string   `help:"Name of the rig; without it that of the configuration file, or lab." env:"FACETRACK_RIG"`
-	Config   string   `type:"path" help:"Configuration file; without it the configuration that 'facetrack up' has stored is used."`
-	Camera   []string `help:"Work on this camera alone (repeatable; capture)."`
-	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
+	NATS   string   `name:"nats" default:"nats://127.0.0.1:4222" help:"NATS server." env:"FACETRACK_NATS"`
+	Rig    string   `help:"Name of the rig; without it that of the configuration file, or lab." env:"FACETRACK_RIG"`
+	Config string   `type:"path" help:"Configuration file; without it the configuration that 'facetrack up' has stored is used."`
+	Camera []string `help:"Work on this camera alone (repeatable; capture)."`
+	AccessFlags
+	LogLevel string `default:"info" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
 }
 
 // StageMain is the main function of cmd/capture and its siblings. It returns the exit status.
@@ -113,12 +115,23 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 	if err != nil {
 		return stage.Permanent(err)
 	}
-	nc, err := ipc.Connect(f.NATS, telemetry.ServiceName(name), log, quietly()...)
+	access, err := f.accessOfFile()
 	if err != nil {
-		return err
+		return stage.Permanent(err)
+	}
+	connect := func(as string) (*ipc.Conn, error) {
+		return dial(f.NATS, as, auth.Role(name), access, log, quietly()...)
+	}
+	nc, err := connect(telemetry.ServiceName(name))
+	if err != nil {
+		return lastingAccess(err)
 	}
 	defer func() { _ = nc.Close() }()
-	bucket, err := openBucket(ctx, nc.Conn, rig)
+	role := auth.Role(name)
+	if access.Credentials == "" {
+		role = ""
+	}
+	bucket, err := openBucket(ctx, nc.Conn, rig, role)
 	if err != nil && f.Config == "" {
 		return err
 	}
@@ -127,7 +140,7 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 		return stage.Permanent(err)
 	}
 	return RunStage(ctx, name, Surroundings{
-		Config: cfg, URL: f.NATS, Bus: nc, Bucket: bucket, Log: log, Renewed: true,
+		Config: cfg, Dial: connect, Bus: nc, Bucket: bucket, Log: log, Renewed: true,
 		Ready: func() { notify(daemon.SdNotifyReady) },
 		Ended: func(camera string, last uint64) { notify(supervise.Note(fmt.Sprintf("%s %d", camera, last))) },
 	})
@@ -150,6 +163,21 @@ func (f *StageFlags) rig() (string, error) {
 	}
 	cfg, err := config.Load(f.Config)
 	return cfg.Rig, err
+}
+
+// accessOfFile is what the configuration file names; flags win.
+func (f *StageFlags) accessOfFile() (auth.Access, error) {
+	access := f.access()
+	if f.Config == "" {
+		return access, nil
+	}
+	cfg, err := config.Load(f.Config)
+	if err != nil {
+		return access, err
+	}
+	access.Credentials = cmp.Or(access.Credentials, cfg.NATS.Credentials)
+	access.CA = cmp.Or(access.CA, cfg.NATS.TLS.CA)
+	return access, nil
 }
 
 // configuration is the file's, or the one that is stored in the rig's bucket; flags win.
@@ -182,10 +210,14 @@ func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
 	return some, nil
 }
 
-func openBucket(ctx context.Context, nc *nats.Conn, rig string) (*ipc.Bucket, error) {
+// openBucket opens a rig's bucket. Where processes have roles, facetrack up alone may make it; without a role anybody does.
+func openBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
+	}
+	if role != "" && role != auth.Up {
+		return ipc.FindBucket(ctx, js, rig)
 	}
 	return ipc.OpenBucket(ctx, js, rig)
 }
@@ -200,7 +232,7 @@ func storedConfig(ctx context.Context, bucket *ipc.Bucket) (cfg config.Config, e
 // Surroundings are what a stage needs from the process that it runs in.
 type Surroundings struct {
 	Config config.Config
-	URL    string // of the NATS server, for further connections
+	Dial   func(name string) (*ipc.Conn, error) // further connections to the same server
 	Bus    *ipc.Conn
 	Bucket *ipc.Bucket // nil when the server keeps no state
 	Log    *slog.Logger
@@ -235,7 +267,7 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 	env := &stage.Env{
 		Name: name, Config: s.Config, Bus: s.Bus.Conn, Out: ipc.NewPublisher(s.Bus.Conn), Bucket: s.Bucket,
 		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended, Renewed: s.Renewed,
-		Dial: func(name string) (*ipc.Conn, error) { return ipc.Connect(s.URL, name, s.Log, quietly()...) },
+		Dial: s.Dial,
 		Ready: func() {
 			if err := s.Bus.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now
 				s.Log.Warn("NATS server is slow to answer", "error", err)

@@ -12,16 +12,17 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/monitor"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
-	"facetrack/ipc"
 )
 
 // BusFlags say where a running rig is found.
 type BusFlags struct {
 	NATS string `name:"nats" default:"nats://127.0.0.1:4222" env:"FACETRACK_NATS" help:"NATS server of the rig."`
 	Rig  string `default:"lab" env:"FACETRACK_RIG" help:"Name of the rig."`
+	AccessFlags
 }
 
 // StatusCmd shows what the processes of a rig are doing.
@@ -36,7 +37,7 @@ func (c *StatusCmd) Run(context.Context) error {
 	if c.Wait < 0 {
 		return fmt.Errorf("--wait=%s: it must not be negative", c.Wait)
 	}
-	nc, err := ipc.Connect(c.NATS, "facetrack-status", newLogger(os.Stderr, "error"))
+	nc, err := dial(c.NATS, "facetrack-status", auth.Reader, c.access(), newLogger(os.Stderr, "error"))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"facetrack/gpuring"
+	"facetrack/internal/auth"
 	"facetrack/internal/config"
 	"facetrack/internal/monitor"
 	"facetrack/internal/recorder"
@@ -28,6 +29,7 @@ type rig struct {
 	begin       time.Time
 	server      *bus // nil with --nats
 	url         string
+	access      auth.Access
 	bus         *ipc.Conn
 	bucket      *ipc.Bucket
 	record      *recorder.File // nil without --record
@@ -118,17 +120,17 @@ func (r *rig) start(ctx context.Context) (err error) {
 
 // connect starts or finds the NATS server and stores the configuration there for the stages.
 func (r *rig) connect(ctx context.Context) (err error) {
-	r.url = r.cfg.NATS.URL
+	r.url, r.access = r.cfg.NATS.URL, auth.Access{Credentials: r.cfg.NATS.Credentials, CA: r.cfg.NATS.TLS.CA}
 	if r.url == "" {
-		if r.server, err = startBus(ctx, r.cfg); err != nil {
+		if r.server, err = startBus(ctx, r.cfg, r.log); err != nil {
 			return err
 		}
-		r.url = r.server.ClientURL()
+		r.url = r.server.url()
 	}
-	if r.bus, err = ipc.Connect(r.url, "facetrack-up", r.log); err != nil {
+	if r.bus, err = dial(r.url, "facetrack-up", auth.Up, r.access, r.log); err != nil {
 		return err
 	}
-	if r.bucket, err = openBucket(ctx, r.bus.Conn, r.cfg.Rig); err != nil {
+	if r.bucket, err = openBucket(ctx, r.bus.Conn, r.cfg.Rig, auth.Up); err != nil {
 		return err
 	}
 	running, err := monitor.Status(r.bus.Conn, r.cfg.Rig, stage.Names, statusEvery)

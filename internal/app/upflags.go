@@ -13,31 +13,34 @@ import (
 
 // UpCmd starts a rig. Flags win over the configuration file.
 type UpCmd struct {
-	Config    string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
-	Source    []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN, synthetic:… or demo. Replaces the file's list."`
-	Pace      string        `help:"realtime, or max: as fast as possible without a drop."`
-	FPS       float64       `name:"fps" placeholder:"N" help:"Frames per second of recordings and, if it can, of a camera."`
-	Loop      bool          `help:"Play files again and again."`
-	Duration  time.Duration `help:"Stop after this time, as 60s."`
-	Record    string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
-	XDF       string        `name:"xdf" placeholder:"FILE.xdf" type:"path" help:"Write the streams that LSL readers get to a new file, as LabRecorder does."`
-	Summary   string        `placeholder:"FILE.json" type:"path" help:"Write the account of all frames at the end."`
-	NATS      string        `name:"nats" placeholder:"URL" help:"Use this NATS server (with JetStream) instead of an embedded one."`
-	Listen    string        `placeholder:"HOST:PORT" help:"Address of the embedded NATS server; port -1 takes any free one."`
-	DataDir   string        `placeholder:"DIR" type:"path" help:"Where the embedded server keeps its data."`
-	Rig       string        `help:"Name of the rig."`
-	Model     string        `placeholder:"NAME" help:"Detector model: auto, yunet-320, yunet-640 (small faces), blazeface, facetrack-detector or a file."`
-	Backend   string        `help:"Inference: auto, cpu, cuda or reference."`
-	InferMode string        `name:"infer-mode" placeholder:"MODE" help:"How long frames wait on a GPU for those of other cameras: latency, balanced or throughput."`
-	Precision string        `placeholder:"WORD" help:"Of the networks: auto, fp16 or fp32."`
-	Transport []string      `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
-	GPU       string        `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
-	Sync      string        `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`
-	NoLSL     bool          `name:"no-lsl" help:"Offer no LSL streams."`
-	Threads   bool          `help:"Run the stages as threads of this process instead of processes."`
-	Quiet     bool          `short:"q" help:"No progress and no summary table."`
-	Awake     bool          `help:"Keep the CPUs from sleeping between frames: a third of the latency in a virtual machine, at the price of power."`
-	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
+	Config   string        `type:"path" help:"Configuration file; facetrack.example.yaml shows all keys."`
+	Source   []string      `short:"s" sep:"none" help:"A camera, repeatable: file, folder of pictures, rtsp://…, /dev/videoN, synthetic:… or demo. Replaces the file's list."`
+	Pace     string        `help:"realtime, or max: as fast as possible without a drop."`
+	FPS      float64       `name:"fps" placeholder:"N" help:"Frames per second of recordings and, if it can, of a camera."`
+	Loop     bool          `help:"Play files again and again."`
+	Duration time.Duration `help:"Stop after this time, as 60s."`
+	Record   string        `placeholder:"FILE.jsonl" type:"path" help:"Write the tracks to a new file, one JSON line a frame."`
+	XDF      string        `name:"xdf" placeholder:"FILE.xdf" type:"path" help:"Write the streams that LSL readers get to a new file, as LabRecorder does."`
+	Summary  string        `placeholder:"FILE.json" type:"path" help:"Write the account of all frames at the end."`
+	NATS     string        `name:"nats" placeholder:"URL" help:"Use this NATS server (with JetStream) instead of an embedded one."`
+	Listen   string        `placeholder:"HOST:PORT" help:"Address of the embedded NATS server; port -1 takes any free one. Any but a loopback address needs --credentials."`
+	AccessFlags
+	TLSCert   string   `name:"tls-cert" placeholder:"FILE" type:"path" env:"FACETRACK_TLS_CERT" help:"Certificate of the embedded NATS server; without it the one of --credentials."`
+	TLSKey    string   `name:"tls-key" placeholder:"FILE" type:"path" env:"FACETRACK_TLS_KEY" help:"Key of that certificate."`
+	DataDir   string   `placeholder:"DIR" type:"path" help:"Where the embedded server keeps its data."`
+	Rig       string   `help:"Name of the rig."`
+	Model     string   `placeholder:"NAME" help:"Detector model: auto, yunet-320, yunet-640 (small faces), blazeface, facetrack-detector or a file."`
+	Backend   string   `help:"Inference: auto, cpu, cuda or reference."`
+	InferMode string   `name:"infer-mode" placeholder:"MODE" help:"How long frames wait on a GPU for those of other cameras: latency, balanced or throughput."`
+	Precision string   `placeholder:"WORD" help:"Of the networks: auto, fp16 or fp32."`
+	Transport []string `enum:"cuda-ipc,shm,copy" help:"Ways in which pixels may reach a process (repeatable): ${enum}."`
+	GPU       string   `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
+	Sync      string   `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`
+	NoLSL     bool     `name:"no-lsl" help:"Offer no LSL streams."`
+	Threads   bool     `help:"Run the stages as threads of this process instead of processes."`
+	Quiet     bool     `short:"q" help:"No progress and no summary table."`
+	Awake     bool     `help:"Keep the CPUs from sleeping between frames: a third of the latency in a virtual machine, at the price of power."`
+	LogLevel  string   `default:"warn" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
 }
 
 // configuration merges flags into the configuration.
@@ -51,6 +54,10 @@ func (u *UpCmd) configuration() (config.Config, error) {
 	}
 	set(&cfg.NATS.URL, u.NATS)
 	set(&cfg.NATS.Listen, u.Listen)
+	set(&cfg.NATS.Credentials, u.Credentials)
+	set(&cfg.NATS.TLS.CA, u.TLSCA)
+	set(&cfg.NATS.TLS.Cert, u.TLSCert)
+	set(&cfg.NATS.TLS.Key, u.TLSKey)
 	set(&cfg.DataDir, u.DataDir)
 	set(&cfg.Rig, u.Rig)
 	set(&cfg.Detect.Model, u.Model)
@@ -113,6 +120,16 @@ func set(to *string, value string) {
 
 // absolute makes paths in the configuration independent of the working folder of a child.
 func absolute(cfg *config.Config) error {
+	for _, p := range cfg.NATS.Files() {
+		if *p == "" {
+			continue
+		}
+		path, err := filepath.Abs(*p)
+		if err != nil {
+			return err
+		}
+		*p = path
+	}
 	for i := range cfg.Cameras {
 		c := &cfg.Cameras[i]
 		options, file := source.SplitMemory(c.Source)

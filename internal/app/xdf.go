@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/config"
 	"facetrack/internal/stage/networks"
 	"facetrack/internal/streams"
@@ -82,11 +83,19 @@ func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn) (cfg confi
 		}
 		return cfg, err
 	}
-	bucket, err := openBucket(ctx, nc, c.Rig)
+	bucket, err := openBucket(ctx, nc, c.Rig, c.bucketRole())
 	if err != nil {
 		return cfg, err
 	}
 	return storedConfig(ctx, bucket)
+}
+
+// bucketRole is the role in which the rig's bucket is opened; none where the server knows no roles.
+func (c *RecordCmd) bucketRole() auth.Role {
+	if c.Credentials == "" {
+		return ""
+	}
+	return auth.Reader
 }
 
 // Open implements [streams.Sink]. A recording that has stopped takes streams and rows as ever and leaves them out.

@@ -62,7 +62,7 @@ func newRunningRig(t *testing.T) *runningRig {
 // store is what `up` does with the configuration.
 func (r *runningRig) store(cfg config.Config) {
 	r.t.Helper()
-	bucket, err := openBucket(r.t.Context(), r.nc.Conn, cfg.Rig)
+	bucket, err := openBucket(r.t.Context(), r.nc.Conn, cfg.Rig, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}

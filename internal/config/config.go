@@ -21,6 +21,7 @@ type Config struct {
 	// Participants are people with a name; without them people go by camera and number.
 	Participants []Participant `yaml:"participants" json:"participants"`
 	Ring         Ring          `yaml:"ring" json:"ring"`
+	IPC          IPC           `yaml:"ipc" json:"ipc"`
 	CUDA         CUDA          `yaml:"cuda" json:"cuda"`
 	Infer        Infer         `yaml:"infer" json:"infer"`
 	Detect       Detect        `yaml:"detect" json:"detect"`
@@ -34,6 +35,22 @@ type Config struct {
 type NATS struct {
 	URL    string `yaml:"url" json:"url"`
 	Listen string `yaml:"listen" json:"listen"`
+	// Credentials is a folder that facetrack auth init has made, or for clients the file of one seed.
+	Credentials string `yaml:"credentials" json:"credentials"`
+	TLS         TLS    `yaml:"tls" json:"tls"`
+}
+
+// TLS names other certificates than those of the folder of credentials.
+type TLS struct {
+	CA   string `yaml:"ca" json:"ca"`
+	Cert string `yaml:"cert" json:"cert"`
+	Key  string `yaml:"key" json:"key"`
+}
+
+// IPC says who may share memory with the processes of the rig.
+type IPC struct {
+	// Group is a group of users who may map the rings; without it the user of the processes may alone.
+	Group string `yaml:"group" json:"group"`
 }
 
 // Camera is one source of frames.

@@ -76,7 +76,7 @@ func lineOfKey(key string, data []byte) (line int, ok bool) {
 
 // expandHome puts the user's home folder for a leading ~/ of paths, as a shell does.
 func (c *Config) expandHome() error {
-	paths := []*string{&c.DataDir, &c.Ring.Dir, &c.Detect.Model, &c.Landmarks.Model}
+	paths := append(c.NATS.Files(), &c.DataDir, &c.Ring.Dir, &c.Detect.Model, &c.Landmarks.Model)
 	for i := range c.Cameras {
 		paths = append(paths, &c.Cameras[i].Source)
 	}
@@ -92,6 +92,11 @@ func (c *Config) expandHome() error {
 		*p = filepath.Join(home, rest)
 	}
 	return nil
+}
+
+// Files are the paths in the section.
+func (n *NATS) Files() []*string {
+	return []*string{&n.Credentials, &n.TLS.CA, &n.TLS.Cert, &n.TLS.Key}
 }
 
 func fillCamera(c *Camera, i int) {

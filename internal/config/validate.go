@@ -21,6 +21,9 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.NATS.Listen); c.NATS.URL == "" && err != nil {
 		return bad("nats.listen", c.NATS.Listen, "host:port, as 127.0.0.1:4222")
 	}
+	if err := c.NATS.TLS.validate(); err != nil {
+		return err
+	}
 	if err := firstError(c.validateCameras(), c.validateParticipants()); err != nil {
 		return err
 	}
@@ -48,6 +51,16 @@ func (c Config) Validate() error {
 		c.LSL.validate(),
 		c.validateSynchrony(),
 	)
+}
+
+func (t TLS) validate() error {
+	switch {
+	case t.Cert == "" && t.Key != "":
+		return bad("nats.tls.cert", t.Cert, "the certificate of nats.tls.key")
+	case t.Cert != "" && t.Key == "":
+		return bad("nats.tls.key", t.Key, "the key of nats.tls.cert")
+	}
+	return nil
 }
 
 func (c Config) validateCameras() error {

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"facetrack/internal/auth"
+	"facetrack/internal/stage"
+	"facetrack/ipc"
+)
+
+// AccessFlags say with what a process gets to a NATS server that does not let everybody in.
+type AccessFlags struct {
+	Credentials string `placeholder:"DIR" type:"path" env:"FACETRACK_CREDENTIALS" help:"Keys and certificates that 'facetrack auth init' has made; for clients also the file of one seed."`
+	TLSCA       string `name:"tls-ca" placeholder:"FILE" type:"path" env:"FACETRACK_TLS_CA" help:"Certificate of the CA that the NATS server is known by; without it the one of --credentials."`
+}
+
+func (f AccessFlags) access() auth.Access {
+	return auth.Access{Credentials: f.Credentials, CA: f.TLSCA}
+}
+
+// flags are those that a child process needs for the same access.
+func accessArgs(a auth.Access) (args []string) {
+	if a.Credentials != "" {
+		args = append(args, "--credentials", a.Credentials)
+	}
+	if a.CA != "" {
+		args = append(args, "--tls-ca", a.CA)
+	}
+	return args
+}
+
+// dial connects to a NATS server in a role.
+func dial(url, name string, role auth.Role, a auth.Access, log *slog.Logger, more ...nats.Option) (*ipc.Conn, error) {
+	opts, err := a.Options(role)
+	if err != nil {
+		return nil, err
+	}
+	if a.Credentials != "" {
+		log = log.With("role", role)
+	}
+	return ipc.Connect(url, name, log, append(opts, more...)...)
+}
+
+// lastingAccess marks errors of access that a restart does not cure.
+func lastingAccess(err error) error {
+	if errors.Is(err, auth.ErrCredentials) || errors.Is(err, ipc.ErrAccess) {
+		return stage.Permanent(err)
+	}
+	return err
+}

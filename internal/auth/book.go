@@ -1,0 +1,63 @@
+package auth
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Key is the public half of a role's key.
+type Key struct {
+	Public string    `json:"public"`
+	Made   time.Time `json:"made"`
+}
+
+// book is what a server needs to know of the roles: no secret is in it.
+type book struct {
+	Rigs  []string     `json:"rigs"`  // of nats-server.conf
+	Hosts []string     `json:"hosts"` // of the server's certificate
+	Keys  map[Role]Key `json:"keys"`
+}
+
+func readBook(dir string) (*book, error) {
+	path := filepath.Join(dir, bookFile)
+	data, err := readPublic(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; make credentials with facetrack auth init --dir %s", err, dir)
+	}
+	var b book
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrCredentials, path, err)
+	}
+	for _, r := range Roles {
+		if !nkeys.IsValidPublicUserKey(b.Keys[r].Public) {
+			return nil, fmt.Errorf("%w: %s has no key of %s: facetrack auth rotate %s makes one", ErrCredentials, path, r, r)
+		}
+	}
+	return &b, nil
+}
+
+func (b *book) encode() ([]byte, error) {
+	data, err := json.MarshalIndent(b, "", "  ")
+	return append(data, '\n'), err
+}
+
+// readPublic reads a file that everybody may know and nobody else may change.
+func readPublic(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCredentials, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return nil, fmt.Errorf("%w: %s has mode %04o, so that others can change it: chmod 600 %s", ErrCredentials, path, mode, path)
+	}
+	data, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCredentials, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,59 @@
+package auth
+
+import (
+	"bytes"
+	"path/filepath"
+	"strconv"
+	"text/template"
+)
+
+// confText is a configuration of nats-server with the roles of this folder.
+var confText = template.Must(template.New(confFile).Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(
+	`# nats-server -c nats-server.conf
+# Made by facetrack auth; facetrack auth rotate writes it anew.
+listen: "0.0.0.0:4222"
+max_payload: 1MB
+jetstream {
+  # store_dir: "/var/lib/nats"
+}
+tls {
+  cert_file: {{quote .Certificate}}
+  key_file: {{quote .Key}}
+}
+authorization {
+  users: [
+{{- range .Users}}
+    { # {{.Role}}
+      nkey: {{.Public}}
+      permissions: {
+        publish: [{{range $i, $s := .Publish}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
+        subscribe: [{{range $i, $s := .Subscribe}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
+      }
+    }
+{{- end}}
+  ]
+}
+`))
+
+type confUser struct {
+	Permissions
+	Role   Role
+	Public string
+}
+
+// conf is the configuration of a NATS server that lets the roles in.
+func (b *book) conf(dir string) ([]byte, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	var users []confUser
+	for _, r := range Roles {
+		users = append(users, confUser{PermissionsOn(r, b.Rigs), r, b.Keys[r].Public})
+	}
+	var out bytes.Buffer
+	err = confText.Execute(&out, map[string]any{
+		"Certificate": filepath.Join(dir, serverFile), "Key": filepath.Join(dir, serverKeyFile), "Users": users,
+	})
+	return out.Bytes(), err
+}
