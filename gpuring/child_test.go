@@ -34,6 +34,7 @@ type command struct {
 	Tickets    []gpuring.Ticket    `json:",omitempty"`
 	N          int                 `json:",omitempty"`
 	Dir        string              `json:",omitempty"`
+	Group      string              `json:",omitempty"`
 	Name       string              `json:",omitempty"`
 	Sync       gpuring.Sync        `json:",omitempty"`
 	Challenge  *[64]byte           `json:",omitempty"`
@@ -98,9 +99,15 @@ func spawn(t *testing.T, faults gpuring.Faults) *child {
 	return spawnAs(t, faults, nil)
 }
 
+// spawnUser is spawn as another user, who may run this binary although its folder is private.
+func spawnUser(t *testing.T, uid uint32, groups ...uint32) *child {
+	t.Helper()
+	return spawnAs(t, gpuring.Faults{}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: groups}})
+}
+
 func spawnAs(t *testing.T, faults gpuring.Faults, attributes *syscall.SysProcAttr) *child {
 	t.Helper()
-	c := &child{t: t, cmd: exec.Command(os.Args[0]), answers: make(chan answer, 1<<16)}
+	c := &child{t: t, cmd: exec.Command("/proc/self/exe"), answers: make(chan answer, 1<<16)}
 	c.cmd.Env = append(os.Environ(), childVariable+"=1", "GOMAXPROCS=2")
 	c.cmd.Stderr = os.Stderr
 	c.cmd.SysProcAttr = attributes

@@ -45,7 +45,7 @@ func removeDead(dir, prefix, rig string, suffixes ...string) (removed []string, 
 // removeIfDead removes a file of this user whose owner lock nobody holds. With a rig given, the file's header
 // must name it, unless its maker died before writing one.
 func removeIfDead(path, rig string) (bool, error) {
-	f, size, err := shm.Open(path)
+	f, size, err := shm.Open(path, shm.NoGroup)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, shm.ErrForeign), errors.Is(err, os.ErrPermission):
 		return false, nil

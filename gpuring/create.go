@@ -114,7 +114,7 @@ func firstGeneration() uint64 {
 
 // newControl makes a control block under a temporary name, all of it initialised but for the state.
 func newControl(o Options, id identity) (c *control, path string, err error) {
-	f, path, err := createTemporary(o.path(controlSuffix), id.nonce)
+	f, path, err := createTemporary(o.path(controlSuffix), id.nonce, o.gid)
 	if err != nil {
 		return nil, "", err
 	}

@@ -20,6 +20,9 @@ type Descriptor struct {
 	PixelPath    string   `json:"pixel_path"`
 	PixelBytes   int64    `json:"pixel_bytes"`
 	WriterPID    int      `json:"writer_pid"` // in the writer's PID namespace
+	// Group is whom this process trusts besides its own user: a ring of this group is opened although somebody else made it.
+	// It comes from the opener's configuration and is not sent.
+	Group string `json:"-"`
 
 	Device *DeviceMemory `json:"device,omitempty"` // the same frames in device memory; nil for a ring without a GPU
 }

@@ -3,7 +3,8 @@
 // for a reader; a reader leases a slot, and whatever it computes counts only if the lease was still valid at the end.
 // PROTOCOL.md draws the whole of it.
 //
-// A ring is two files, facetrack-<rig>-<camera>.ctl and .pix, mode 0600, that belong to the user of all processes.
+// A ring is two files, facetrack-<rig>-<camera>.ctl and .pix, mode 0600, that belong to the user of all processes; with Options.Group
+// they have mode 0660 and belong to that group. Their names can be guessed: their mode is what keeps others out.
 // Everything shared is a 64-bit word that is only touched atomically, and a row of byte locks that the kernel
 // drops when their process ends.
 //

@@ -23,11 +23,11 @@ func newNonce() uint64 {
 }
 
 // createTemporary makes a locked file beside its final name.
-func createTemporary(final string, nonce uint64) (*os.File, string, error) {
+func createTemporary(final string, nonce uint64, group int) (*os.File, string, error) {
 	const tries = 100 // a name is taken from us only while a cleaner looks at it
 	for n := range tries {
 		path := fmt.Sprintf("%s.%016x-%d%s", final, nonce, n, temporarySuffix)
-		f, ok, err := shm.Create(path)
+		f, ok, err := shm.Create(path, group)
 		if err != nil || ok {
 			return f, path, err
 		}

@@ -30,7 +30,7 @@ func pixelBytes(g Geometry) int64 { return page + int64(g.Slots)*int64(slotStep(
 // newHostPixels makes the pixel file under a temporary name.
 func newHostPixels(o Options, id identity) (pixels, error) {
 	final := o.path(pixelSuffix)
-	f, path, err := createTemporary(final, id.nonce)
+	f, path, err := createTemporary(final, id.nonce, o.gid)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,11 @@ func newHostPixels(o Options, id identity) (pixels, error) {
 // openHostPixels maps the pixel file of a ring for reading.
 func openHostPixels(d Descriptor, id identity) (pixels, error) {
 	total := pixelBytes(d.Geometry)
-	f, size, err := shm.Open(d.PixelPath)
+	group, err := groupID(d.Group)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotShared, err)
+	}
+	f, size, err := shm.Open(d.PixelPath, group)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotShared, err)
 	}

@@ -60,6 +60,7 @@ func (p *puppet) do(cmd command) answer {
 	case "churn":
 		p.churn(*cmd.Options)
 	case "attach":
+		cmd.Descriptor.Group = cmd.Group
 		return p.attach(*cmd.Descriptor)
 	case "hold":
 		return p.hold(cmd.Tickets)

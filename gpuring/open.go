@@ -43,7 +43,11 @@ func attach(d Descriptor, name string, open opener) (*ringReader, error) {
 
 // openControl maps the control block and checks that it is the one described.
 func openControl(d Descriptor) (*control, identity, error) {
-	f, size, err := shm.Open(d.ControlPath)
+	group, err := groupID(d.Group)
+	if err != nil {
+		return nil, identity{}, fmt.Errorf("%w: %w", ErrNotShared, err)
+	}
+	f, size, err := shm.Open(d.ControlPath, group)
 	if err != nil {
 		return nil, identity{}, fmt.Errorf("%w: %w", ErrNotShared, err)
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	FirstSeq uint64                                         // the first sequence number, unless the ring goes on with those of a writer that died
 	Position int64                                          // the source position to begin with, likewise
 	Logger   *slog.Logger                                   // none: nothing is logged
+	Group    string                                         // a group whose users may open the ring, too; empty: this user alone
+	gid      int                                            // its number
 }
 
 var token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
@@ -47,6 +49,10 @@ func (o *Options) complete() error {
 	}
 	if err := o.Geometry.validate(); err != nil {
 		return err
+	}
+	var err error
+	if o.gid, err = groupID(o.Group); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	if o.MinSlots == 0 {
 		o.MinSlots = o.Geometry.Slots

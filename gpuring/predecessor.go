@@ -24,7 +24,7 @@ func findPredecessor(o Options, deaf bool) (*predecessor, error) {
 	const tries, pause = 20, 10 * time.Millisecond // a cleaner or another successor holds the lock for a moment
 	path := o.path(controlSuffix)
 	for n := 0; ; n++ {
-		f, size, err := shm.Open(path)
+		f, size, err := shm.Open(path, o.gid)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}

@@ -151,7 +151,7 @@ func TestRevokedInsideClose(t *testing.T) {
 // TestHalfClaimedEntry: a process that dies between taking an entry's lock and filling it leaves the entry free.
 func TestHalfClaimedEntry(t *testing.T) {
 	w := tinyRing(t)
-	f, _, err := shm.Open(w.desc.ControlPath)
+	f, _, err := shm.Open(w.desc.ControlPath, shm.NoGroup)
 	if err != nil {
 		t.Fatal(err)
 	}

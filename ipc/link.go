@@ -21,6 +21,7 @@ type LinkOptions struct {
 	Sync    gpuring.Sync  // how to wait for uploads in device memory
 	GPU     string        // that reads device memory: "auto" or "" is capture's, "off" none; else an ordinal or a UUID
 	Logger  *slog.Logger  // none: nothing is logged
+	Group   string        // of users whose rings are trusted, too; empty: this user's alone
 	// Changed is called when frames begin to come by another transport, or by none any more; if it returns false, again at the next attach.
 	// It may not call the link.
 	Changed func(LinkStatus) bool

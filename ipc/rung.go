@@ -58,8 +58,9 @@ func (shmRung) attach(_ context.Context, l *Link, reply *AttachReply) (channel, 
 	return &mapped{reader}, nil
 }
 
-// located is the ring with its files where this process sees them.
+// located is the ring with its files where this process sees them, and whom it trusts with them.
 func (l *Link) located(d gpuring.Descriptor) gpuring.Descriptor {
+	d.Group = l.opts.Group
 	if l.opts.Dir != "" {
 		d.ControlPath = filepath.Join(l.opts.Dir, filepath.Base(d.ControlPath))
 		d.PixelPath = filepath.Join(l.opts.Dir, filepath.Base(d.PixelPath))
@@ -75,7 +76,7 @@ func whyNotShared(err error, host, dir string, reply *AttachReply) error {
 	case reply.Host != host:
 		return fmt.Errorf("capture runs on another host, %.64s: %w", reply.Host, err)
 	case reply.UID != os.Geteuid(), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("permission denied: capture runs as another user (uid %d, this is %d): %w", reply.UID, os.Geteuid(), err)
+		return fmt.Errorf("permission denied: capture runs as another user (uid %d, this is %d): run both as one user, or share a group (ipc.group): %w", reply.UID, os.Geteuid(), err)
 	case errors.Is(err, gpuring.ErrNotShared):
 		return fmt.Errorf("%s is not shared with capture: %w", dir, err)
 	}

@@ -13,20 +13,29 @@ const OwnerByte = 0
 
 const noFollow = unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// ErrForeign says that the file is not a private file of this user.
+// Modes of files: the owner's alone, or shared with a group.
+const (
+	privateMode = 0o600
+	groupMode   = 0o660
+)
+
+// NoGroup is the group of files that are their owner's alone.
+const NoGroup = -1
+
+// ErrForeign says that the file is neither a private file of this user nor shared with the group.
 var ErrForeign = errors.New("not a private file of this user")
 
-// Create makes a file that must not exist, mode 0600, and holds its owner lock. ok is false when a cleaner
-// took the name between the two steps: try again with another name.
-func Create(path string) (f *os.File, ok bool, err error) {
-	fd, err := unix.Open(path, noFollow|unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600)
+// Create makes a file that must not exist, mode 0600 or, with a group, 0660, and holds its owner lock. ok is false when a
+// cleaner took the name between the two steps: try again with another name.
+func Create(path string, group int) (f *os.File, ok bool, err error) {
+	fd, err := unix.Open(path, noFollow|unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, privateMode)
 	if err != nil {
 		return nil, false, fmt.Errorf("create %s: %w", path, err)
 	}
 	f = os.NewFile(uintptr(fd), path)
 	locked, err := TryLock(f, OwnerByte)
 	if err == nil {
-		err = f.Chmod(0o600) // whatever the umask took away
+		err = share(f, group)
 	}
 	if err != nil {
 		return nil, false, errors.Join(err, f.Close(), os.Remove(path))
@@ -35,6 +44,17 @@ func Create(path string) (f *os.File, ok bool, err error) {
 		return nil, false, f.Close()
 	}
 	return f, true, nil
+}
+
+// share sets group and mode, whatever the umask took away. The group comes first: nobody else's group ever has the file.
+func share(f *os.File, group int) error {
+	if group == NoGroup {
+		return f.Chmod(privateMode)
+	}
+	if err := f.Chown(-1, group); err != nil {
+		return err
+	}
+	return f.Chmod(groupMode)
 }
 
 // Reserve gives f its size and every page of it, so that a later write cannot run out of memory.
@@ -51,9 +71,9 @@ func Reserve(f *os.File, size int64) error {
 	}
 }
 
-// Open opens an existing file for reading and writing and checks that it is a regular file of this user
-// with mode 0600. It returns the file's size too. ErrForeign otherwise.
-func Open(path string) (*os.File, int64, error) {
+// Open opens an existing file for reading and writing and checks that it is a regular file of this user with the mode of
+// one that Create has made, or of anybody if it is shared with the group. It returns the file's size too. ErrForeign otherwise.
+func Open(path string, group int) (*os.File, int64, error) {
 	fd, err := unix.Open(path, noFollow|unix.O_RDWR, 0)
 	if is(err, unix.ELOOP, unix.EISDIR, unix.ENXIO) { // a link, a folder, a socket
 		return nil, 0, fmt.Errorf("open %s: %w: %w", path, ErrForeign, err)
@@ -66,8 +86,10 @@ func Open(path string) (*os.File, int64, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("stat %s: %w", path, err), f.Close())
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o7777 != 0o600 || int(st.Uid) != os.Geteuid() {
-		err := fmt.Errorf("%s has mode %o and owner %d: %w", path, st.Mode, st.Uid, ErrForeign)
+	mode, own := st.Mode&0o7777, int(st.Uid) == os.Geteuid()
+	fits := own && mode == privateMode || mode == groupMode && (own || group != NoGroup && int(st.Gid) == group)
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || !fits {
+		err := fmt.Errorf("%s has mode %o, owner %d and group %d: %w", path, st.Mode, st.Uid, st.Gid, ErrForeign)
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, st.Size, nil

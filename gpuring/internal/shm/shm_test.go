@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 
 func create(t *testing.T, path string) *os.File {
 	t.Helper()
-	f, ok, err := Create(path)
+	f, ok, err := Create(path, NoGroup)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -48,7 +48,7 @@ func create(t *testing.T, path string) *os.File {
 func TestLocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	a := create(t, path)
-	b, _, err := Open(path)
+	b, _, err := Open(path, NoGroup)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (c *camera) ringOptions() gpuring.Options {
 	return gpuring.Options{
 		Dir: cfg.Ring.Dir, Rig: cfg.Rig, Camera: c.cfg.Name, Logger: c.env.Log, FirstSeq: c.nextSeq, Position: c.reached, GPU: c.gpu,
 		Geometry: gpuring.Geometry{Width: c.info.Width, Height: c.info.Height, Format: gpuring.Format(c.info.Format), Slots: cfg.Ring.Slots},
-		MinSlots: depth(cfg.Ring.MinSlots, c.window, cfg.Ring.Slots),
+		MinSlots: depth(cfg.Ring.MinSlots, c.window, cfg.Ring.Slots), Group: cfg.IPC.Group,
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *Set) link(camera string) (*ipc.Link, error) {
 		return l, nil
 	}
 	l, err := ipc.NewLink(s.env.Bus, s.env.Config.Rig, camera, s.env.Name, ipc.LinkOptions{
-		Dir: s.env.Config.Ring.Dir, Logger: s.env.Log, Allow: allowed(s.env.Config.Ring.Transports),
+		Dir: s.env.Config.Ring.Dir, Group: s.env.Config.IPC.Group, Logger: s.env.Log, Allow: allowed(s.env.Config.Ring.Transports),
 		GPU: s.env.Config.CUDA.GPU, Sync: gpuring.Sync(s.env.Config.CUDA.Sync), Stuck: s.stuck, Changed: s.changed,
 	})
 	if err != nil {
