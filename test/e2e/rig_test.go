@@ -32,6 +32,10 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(strangerVariable) != "" {
+		beStranger()
+		return
+	}
 	program = os.Getenv("FACETRACK_BIN")
 	if program == "" {
 		fmt.Fprintln(os.Stderr, "e2e: set FACETRACK_BIN to the facetrack program (make e2e does)")
@@ -46,16 +50,17 @@ const deadline = 90 * time.Second
 
 // rig is one `facetrack up` under test, with a rig name and folder of its own.
 type rig struct {
-	t      *testing.T
-	name   string
-	dir    string
-	url    string
-	env    []string   // added to that of this process
-	nc     *nats.Conn // of services
-	cmd    *exec.Cmd
-	stderr *buffer
-	exited chan struct{}
-	err    error
+	t           *testing.T
+	name        string
+	dir         string
+	url         string
+	env         []string   // added to that of this process
+	credentials string     // folder; empty: everybody may do everything
+	nc          *nats.Conn // of services
+	cmd         *exec.Cmd
+	stderr      *buffer
+	exited      chan struct{}
+	err         error
 }
 
 // buffer collects what a process prints.
@@ -209,7 +214,9 @@ func (r *rig) interrupt() {
 
 // status asks the running rig; nil when it does not answer yet.
 func (r *rig) status() map[string]telemetry.Stats {
-	out, err := exec.Command(program, "status", "--json", "--nats", r.url, "--rig", r.name).Output() //nolint:gosec // the program under test
+	cmd := exec.Command(program, "status", "--json", "--nats", r.url, "--rig", r.name) //nolint:gosec // the program under test
+	cmd.Env = append(os.Environ(), r.env...)
+	out, err := cmd.Output()
 	if err != nil {
 		return nil
 	}

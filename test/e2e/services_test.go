@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
 )
@@ -19,7 +20,11 @@ import (
 // bus is a connection to the rig's server; nil before the server is up.
 func (r *rig) bus() *nats.Conn {
 	if r.nc == nil {
-		nc, err := nats.Connect(r.url)
+		options, err := auth.Access{Credentials: r.credentials}.Options(auth.Reader)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		nc, err := nats.Connect(r.url, options...)
 		if err != nil {
 			return nil
 		}
