@@ -35,6 +35,7 @@ const (
 // it is disconnected fails at once, so that the caller can count what was not sent.
 type Conn struct {
 	*nats.Conn
+	denied seldom
 	slow   atomic.Uint64
 	warned atomic.Int64 // when it was said last that a subscription is too slow, UnixNano
 }
@@ -92,7 +93,9 @@ func (c *Conn) report(log *slog.Logger, sub *nats.Subscription, err error) {
 		return
 	}
 	if errors.Is(err, nats.ErrPermissionViolation) {
-		log.Error("permission denied: the role of this process does not allow it", "error", err)
+		if c.denied.now(err.Error(), time.Now()) {
+			log.Error("permission denied: the role of this process does not allow it", "error", err)
+		}
 		return
 	}
 	log.Warn("connection error", "subject", subject, "error", err)

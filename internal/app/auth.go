@@ -17,6 +17,7 @@ type AuthCmd struct {
 	Init    AuthInitCmd    `cmd:"" help:"Make keys for all roles, a CA and a certificate of the NATS server."`
 	Show    AuthShowCmd    `cmd:"" help:"Show roles, their public keys and permissions, and when certificates end."`
 	Rotate  AuthRotateCmd  `cmd:"" help:"Make a new key of a role, or a new certificate of the server."`
+	Rigs    AuthRigsCmd    `cmd:"" help:"Write nats-server.conf, for a server of one's own, anew for other rigs."`
 	Prepare AuthPrepareCmd `cmd:"" help:"Make the bucket of a rig on a server that runs, for stage programs that are started without 'facetrack up'."`
 }
 
@@ -52,6 +53,12 @@ type AuthRotateCmd struct {
 	AuthDir
 	What string   `arg:"" placeholder:"ROLE" help:"A role, or server for its certificate."`
 	Host []string `placeholder:"NAME" help:"With server: names and addresses instead of those it had (repeatable)."`
+}
+
+// AuthRigsCmd is `facetrack auth rigs`.
+type AuthRigsCmd struct {
+	AuthDir
+	Names []string `arg:"" placeholder:"RIG" help:"All rigs that the server is for."`
 }
 
 // AuthPrepareCmd is `facetrack auth prepare`.
@@ -123,6 +130,9 @@ func (c *AuthRotateCmd) Run() error {
 	fmt.Printf("the key of %s is new; start the server and %[1]s again to use it, until when the old one is good\n", role)
 	return nil
 }
+
+// Run is `facetrack auth rigs`.
+func (c *AuthRigsCmd) Run() error { return auth.SetRigs(c.dir(), c.Names) }
 
 // Run is `facetrack auth prepare`.
 func (c *AuthPrepareCmd) Run(ctx context.Context) error {

@@ -229,6 +229,12 @@ func TestAuthCommands(t *testing.T) {
 	if code, _, stderr := run(t, "auth", "rotate", "server", "--dir", dir, "--host", "lab-2.example"); code != 0 {
 		t.Errorf("status %d: %s", code, stderr)
 	}
+	if code, _, stderr := run(t, "auth", "rigs", "red", "--dir", dir); code != 0 {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	if conf, err := os.ReadFile(filepath.Join(dir, "nats-server.conf")); err != nil || !strings.Contains(string(conf), "face.red.*.tracks") || strings.Contains(string(conf), "face.blue.") {
+		t.Errorf("nats-server.conf is not for the other rig (%v)", err)
+	}
 	after := show()
 	for i, r := range after.Roles {
 		if changed := r.Public != before.Roles[i].Public; changed != (r.Role == auth.Reader) {
@@ -250,6 +256,7 @@ func TestAuthCommands(t *testing.T) {
 	for want, args := range map[string][]string{
 		"capture, detect":           {"auth", "rotate", "nobody", "--dir", dir},
 		"auth rotate server --host": {"auth", "rotate", "reader", "--host", "a", "--dir", dir},
+		`rig "a.b"`:                 {"auth", "rigs", "a.b", "--dir", dir},
 		"facetrack auth init --dir": {"auth", "show", "--dir", t.TempDir()},
 	} {
 		code, _, stderr := run(t, args...)
@@ -271,6 +278,10 @@ func TestPrepareMakesTheBucket(t *testing.T) {
 	expectLine(t, stderr, "facetrack auth prepare")
 	if code, _, stderr := run(t, "auth", "prepare", "--nats", b.url(), "--credentials", dir); code != 0 || stderr != "" {
 		t.Fatalf("status %d: %s", code, stderr)
+	}
+	code, _, stderr = run(t, "auth", "prepare", "--nats", b.url(), "--credentials", dir, "--rig", "other")
+	if code != 1 || !strings.Contains(stderr, "for other rigs") || !strings.Contains(stderr, "facetrack_other") {
+		t.Errorf("another rig: status %d: %s", code, stderr)
 	}
 	nc, err := dial(b.url(), "test", auth.Tracker, auth.Access{Credentials: dir}, quiet)
 	if err != nil {

@@ -69,7 +69,7 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 		return nil, fmt.Errorf("%w: %w", ErrBus, err)
 	}
 	if guard != nil {
-		s.SetLogger(&busLog{log, guard}, false, false)
+		s.SetLogger(&busLog{log: log, guard: guard}, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(busStartTimeout) {

@@ -5,14 +5,46 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"facetrack/internal/auth"
 )
 
 // busLog passes on what the embedded server says of refusals, with roles for keys; the rest stays unsaid.
 type busLog struct {
-	log   *slog.Logger
-	guard *auth.Guard
+	log              *slog.Logger
+	guard            *auth.Guard
+	roles, strangers allowance // apart, so that nobody without a key hides what a role does
+}
+
+// allowance bounds lines of a log that others cause.
+type allowance struct {
+	mu      sync.Mutex
+	since   time.Time
+	said    int
+	leftOut int
+}
+
+const (
+	linesAtOnce = 20
+	newLines    = time.Second
+)
+
+// take tells whether one more line may be said, and how many were left out before it.
+func (a *allowance) take(now time.Time) (may bool, leftOut int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Sub(a.since) >= newLines {
+		a.since, a.said = now, 0
+	}
+	if a.said >= linesAtOnce {
+		a.leftOut++
+		return false, 0
+	}
+	a.said++
+	leftOut, a.leftOut = a.leftOut, 0
+	return true, leftOut
 }
 
 var publicKey = regexp.MustCompile(`(?:\$G/nkey:|Nkey ")(U[A-Z2-7]{55})"?`)
@@ -20,11 +52,21 @@ var publicKey = regexp.MustCompile(`(?:\$G/nkey:|Nkey ")(U[A-Z2-7]{55})"?`)
 // Errorf implements the server's logger.
 func (b *busLog) Errorf(format string, v ...any) {
 	line := fmt.Sprintf(format, v...)
-	for _, refusal := range []string{"Violation", "authentication", "TLS handshake error"} {
-		if strings.Contains(line, refusal) {
-			b.log.Warn("the NATS server refuses", "refused", b.named(line))
-			return
-		}
+	switch {
+	case strings.Contains(line, "Violation"):
+		b.say(&b.roles, b.named(line))
+	case strings.Contains(line, "authentication"), strings.Contains(line, "TLS handshake error"):
+		b.say(&b.strangers, b.named(line))
+	}
+}
+
+func (b *busLog) say(of *allowance, line string) {
+	may, leftOut := of.take(time.Now())
+	switch {
+	case may && leftOut > 0:
+		b.log.Warn("the NATS server refuses", "refused", line, "left_out", leftOut)
+	case may:
+		b.log.Warn("the NATS server refuses", "refused", line)
 	}
 }
 

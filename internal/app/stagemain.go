@@ -133,7 +133,7 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 	}
 	bucket, err := openBucket(ctx, nc.Conn, rig, role)
 	if err != nil && f.Config == "" {
-		return err
+		return lastingAccess(err)
 	}
 	cfg, err := f.configuration(ctx, bucket)
 	if err != nil {
@@ -212,6 +212,15 @@ func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
 
 // openBucket opens a rig's bucket. Where processes have roles, facetrack up alone may make it; without a role anybody does.
 func openBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
+	bucket, err := roleBucket(ctx, nc, rig, role)
+	if err != nil && errors.Is(nc.LastError(), nats.ErrPermissionViolation) {
+		return nil, fmt.Errorf("%w to the bucket of rig %s: the server's configuration is for other rigs (facetrack auth rigs), or this key is of another role: %w",
+			ipc.ErrAccess, rig, nc.LastError())
+	}
+	return bucket, err
+}
+
+func roleBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ var confText = template.Must(template.New(confFile).Funcs(template.FuncMap{"quot
 listen: "0.0.0.0:4222"
 max_payload: 1MB
 jetstream {
-  # store_dir: "/var/lib/nats"
+  store_dir: {{quote .Store}}
 }
 tls {
   cert_file: {{quote .Certificate}}
@@ -53,7 +53,8 @@ func (b *book) conf(dir string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = confText.Execute(&out, map[string]any{
-		"Certificate": filepath.Join(dir, serverFile), "Key": filepath.Join(dir, serverKeyFile), "Users": users,
+		"Certificate": filepath.Join(dir, serverFile), "Key": filepath.Join(dir, serverKeyFile),
+		"Store": filepath.Join(dir, "jetstream"), "Users": users,
 	})
 	return out.Bytes(), err
 }

@@ -41,10 +41,8 @@ func Init(o Options) error {
 	if err := checkHosts(o.Hosts); err != nil {
 		return err
 	}
-	for _, rig := range o.Rigs {
-		if err := ipc.CheckToken("rig", rig); err != nil {
-			return fmt.Errorf("%w: %w", ErrCredentials, err)
-		}
+	if err := checkRigs(o.Rigs); err != nil {
+		return err
 	}
 	if err := makeFolder(o.Dir); err != nil {
 		return err
@@ -111,6 +109,32 @@ func (b *book) files(dir string, files map[string][]byte) (err error) {
 	}
 	files[confFile], err = b.conf(dir)
 	return err
+}
+
+func checkRigs(rigs []string) error {
+	for _, rig := range rigs {
+		if err := ipc.CheckToken("rig", rig); err != nil {
+			return fmt.Errorf("%w: %w", ErrCredentials, err)
+		}
+	}
+	return nil
+}
+
+// SetRigs makes the configuration for a server of one's own one for other rigs; keys and certificates stay.
+func SetRigs(dir string, rigs []string) error {
+	if err := checkRigs(rigs); err != nil {
+		return err
+	}
+	b, err := readBook(dir)
+	if err != nil {
+		return err
+	}
+	b.Rigs = rigs
+	files := map[string][]byte{}
+	if err := b.files(dir, files); err != nil {
+		return err
+	}
+	return errors.Join(replace(filepath.Join(dir, bookFile), files[bookFile]), replace(filepath.Join(dir, confFile), files[confFile]))
 }
 
 // Rotate gives one role a new key; the old one is good until the server starts again.
