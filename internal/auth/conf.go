@@ -19,6 +19,7 @@ jetstream {
 tls {
   cert_file: {{quote .Certificate}}
   key_file: {{quote .Key}}
+  min_version: "1.3"
 }
 authorization {
   users: [

@@ -308,6 +308,9 @@ func TestConfigurationFileSaysTheSame(t *testing.T) {
 	if got, want := byKey(o.Nkeys), byKey(embedded.Nkeys); !reflect.DeepEqual(got, want) || len(want) != len(Roles) {
 		t.Errorf("the file says %+v, the server %+v", got, want)
 	}
+	if o.TLSConfig == nil || o.TLSConfig.MinVersion != embedded.TLSConfig.MinVersion {
+		t.Errorf("the file allows other TLS: %+v", o.TLSConfig)
+	}
 	o.Host, o.Port, o.NoLog, o.NoSigs, o.StoreDir = "127.0.0.1", -1, true, true, t.TempDir()
 	s := start(t, o)
 	c := as(t, s, dir, Capture)
