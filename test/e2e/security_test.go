@@ -55,16 +55,31 @@ func TestKillEachProcessWithPermissions(t *testing.T) {
 	r.refusals()
 }
 
-// The same for pixels over NATS, threads, and a recording of streams.
+// The same for every way that pixels take, and a recording of streams.
 func TestPermissionsSuffice(t *testing.T) {
-	for name, args := range map[string][]string{"copy": {"--transport", "copy"}, "threads": {"--threads"}} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		name, transport string
+		gpu             bool
+		args            []string
+	}{
+		{"device memory", "cuda-ipc", true, nil},
+		{"copies", "copy", false, []string{"--transport", "copy"}},
+		{"threads", threadLink, false, []string{"--threads"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			r := prepare(t).withCredentials()
-			args := append([]string{"--config", r.config(""), "--source", "synthetic:faces=2,frames=90", "--pace", "max",
-				"--record", r.path("a.jsonl"), "--xdf", r.path("a.xdf")}, args...)
-			cam := r.up(args...).mustEnd().Cameras["cam0"]
+			if c.gpu {
+				r.withGPU()
+			}
+			cam := r.up(append([]string{"--config", r.config(""), "--source", "synthetic:faces=2,frames=90", "--pace", "max",
+				"--record", r.path("a.jsonl"), "--xdf", r.path("a.xdf")}, c.args...)...).mustEnd().Cameras["cam0"]
 			if cam.Tracked != 90 || len(cam.Identities) != 2 {
 				t.Errorf("tracked %d of 90, identities %v", cam.Tracked, cam.Identities)
+			}
+			for name, link := range cam.Links {
+				if link.Transport != c.transport {
+					t.Errorf("%s reads by %s (%s), want %s", name, link.Transport, link.Reason, c.transport)
+				}
 			}
 			checkRecording(t, r, 90)
 			r.refusals()
