@@ -2,7 +2,9 @@ package auth
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,9 +27,12 @@ type book struct {
 
 func readBook(dir string) (*book, error) {
 	path := filepath.Join(dir, bookFile)
-	data, err := readPublic(path)
-	if err != nil {
+	data, err := readIn(dir, bookFile)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make credentials with facetrack auth init --dir %s", err, dir)
+	}
+	if err != nil {
+		return nil, err
 	}
 	var b book
 	if err := json.Unmarshal(data, &b); err != nil {
@@ -44,6 +49,13 @@ func readBook(dir string) (*book, error) {
 func (b *book) encode() ([]byte, error) {
 	data, err := json.MarshalIndent(b, "", "  ")
 	return append(data, '\n'), err
+}
+
+func readIn(dir, name string) ([]byte, error) {
+	if err := checkFolder(dir); err != nil {
+		return nil, err
+	}
+	return readPublic(filepath.Join(dir, name))
 }
 
 // readPublic reads a file that everybody may know and nobody else may change.

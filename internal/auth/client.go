@@ -55,6 +55,9 @@ func (a Access) seed(role Role) (string, error) {
 	if !info.IsDir() {
 		return a.Credentials, nil
 	}
+	if err := checkFolder(a.Credentials); err != nil {
+		return "", err
+	}
 	path := filepath.Join(a.Credentials, seedFile(role))
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s has no key of %s (%s)", ErrCredentials, a.Credentials, role, seedFile(role))

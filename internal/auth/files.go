@@ -102,6 +102,18 @@ func makeFolder(dir string) error {
 	return nil
 }
 
+// checkFolder refuses a folder in which others can put files of theirs in the place of ours.
+func checkFolder(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCredentials, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("%w: the folder %s has mode %04o, so that others can change what is in it: chmod 700 %s", ErrCredentials, dir, mode, dir)
+	}
+	return nil
+}
+
 // DefaultDir is the folder for credentials where none is named.
 func DefaultDir() string {
 	dir, err := os.UserConfigDir()

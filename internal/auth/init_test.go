@@ -251,6 +251,23 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// A folder in which others may write is not used: they could put other keys there.
+func TestFolderOfOthers(t *testing.T) {
+	dir := mustInit(t, today)
+	for mode, good := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o550: true, 0o770: false, 0o777: false, os.ModeSticky | 0o777: false} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, client := Access{Credentials: dir}.Options(Detect)
+		_, server := OpenGuard(dir, "lab", "", "")
+		for _, err := range []error{client, server} {
+			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "chmod 700 "+dir) {
+				t.Errorf("mode %v: %v", mode, err)
+			}
+		}
+	}
+}
+
 func TestAccessNamesWhatIsMissing(t *testing.T) {
 	dir := mustInit(t, today)
 	part := t.TempDir() // of a machine that only reads
