@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +43,14 @@ func dial(url, name string, role auth.Role, a auth.Access, log *slog.Logger, mor
 		log = log.With("role", role)
 	}
 	return ipc.Connect(url, name, log, append(opts, more...)...)
+}
+
+// denied tells whether the server has refused something to this connection, which may not be for the rig.
+func denied(nc interface{ LastError() error }, rig string) error {
+	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return fmt.Errorf("%w to rig %q: the server's permissions are for other rigs (facetrack auth rigs), or this key is of another role: %w", ipc.ErrAccess, rig, err)
+	}
+	return nil
 }
 
 // lastingAccess marks errors of access that a restart does not cure.

@@ -144,7 +144,7 @@ func TestRefusalsAreSaid(t *testing.T) {
 		return strings.Contains(own.String(), "permission denied") && strings.Contains(own.String(), subject) && strings.Contains(own.String(), "role=lsl-out")
 	})
 	eventually(t, "the server says it", func() bool {
-		return strings.Contains(said.String(), "Publish Violation") && strings.Contains(said.String(), subject) && strings.Contains(said.String(), "role lsl-out")
+		return strings.Contains(said.String(), "Publish Violation") && strings.Contains(said.String(), subject) && strings.Contains(said.String(), " - role lsl-out - ")
 	})
 	stranger, err := dial(b.url(), "stranger", auth.Reader, auth.Access{CA: filepath.Join(dir, "ca.pem")}, quiet)
 	if err == nil {
@@ -280,9 +280,14 @@ func TestPrepareMakesTheBucket(t *testing.T) {
 		t.Fatalf("status %d: %s", code, stderr)
 	}
 	code, _, stderr = run(t, "auth", "prepare", "--nats", b.url(), "--credentials", dir, "--rig", "other")
-	if code != 1 || !strings.Contains(stderr, "for other rigs") || !strings.Contains(stderr, "facetrack_other") {
+	if code != 1 || !strings.Contains(stderr, "for other rigs") || !strings.Contains(stderr, `rig "other"`) {
 		t.Errorf("another rig: status %d: %s", code, stderr)
 	}
+	code, _, stderr = run(t, "status", "--nats", b.url(), "--credentials", dir, "--rig", "other", "--wait", "100ms")
+	if code != 1 {
+		t.Errorf("status %d", code)
+	}
+	expectLine(t, stderr, `no access to rig "other"`, "facetrack.other.status.")
 	nc, err := dial(b.url(), "test", auth.Tracker, auth.Access{Credentials: dir}, quiet)
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (a *allowance) take(now time.Time) (may bool, leftOut int) {
 	return true, leftOut
 }
 
-var publicKey = regexp.MustCompile(`(?:\$G/nkey:|Nkey ")(U[A-Z2-7]{55})"?`)
+var publicKey = regexp.MustCompile(`(?:"\$G/nkey:|Nkey ")(U[A-Z2-7]{55})"?`)
 
 // Errorf implements the server's logger.
 func (b *busLog) Errorf(format string, v ...any) {

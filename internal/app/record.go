@@ -95,6 +95,9 @@ func runningCameras(nc *ipc.Conn, rig string) ([]string, error) {
 		cameras = slices.AppendSeq(cameras, maps.Keys(s.Cameras))
 	}
 	if len(cameras) == 0 {
+		if err := denied(nc, rig); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("no camera of rig %q runs: start it with facetrack up, or name the rig with --rig", rig)
 	}
 	return cameras, nil

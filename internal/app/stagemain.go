@@ -213,11 +213,13 @@ func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
 // openBucket opens a rig's bucket. Where processes have roles, facetrack up alone may make it; without a role anybody does.
 func openBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
 	bucket, err := roleBucket(ctx, nc, rig, role)
-	if err != nil && errors.Is(nc.LastError(), nats.ErrPermissionViolation) {
-		return nil, fmt.Errorf("%w to the bucket of rig %s: the server's configuration is for other rigs (facetrack auth rigs), or this key is of another role: %w",
-			ipc.ErrAccess, rig, nc.LastError())
+	if err == nil {
+		return bucket, nil
 	}
-	return bucket, err
+	if refused := denied(nc, rig); refused != nil {
+		return nil, refused
+	}
+	return nil, err
 }
 
 func roleBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {

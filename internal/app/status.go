@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -37,7 +38,7 @@ func (c *StatusCmd) Run(context.Context) error {
 	if c.Wait < 0 {
 		return fmt.Errorf("--wait=%s: it must not be negative", c.Wait)
 	}
-	nc, err := dial(c.NATS, "facetrack-status", auth.Reader, c.access(), newLogger(os.Stderr, "error"))
+	nc, err := dial(c.NATS, "facetrack-status", auth.Reader, c.access(), slog.New(slog.DiscardHandler)) // one line is enough to say what is wrong
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,9 @@ func (c *StatusCmd) Run(context.Context) error {
 		return err
 	}
 	if len(all) == 0 {
+		if err := denied(nc, c.Rig); err != nil {
+			return err
+		}
 		return fmt.Errorf("no process of rig %q answers on %s: start it with facetrack up, or name the rig with --rig", c.Rig, c.NATS)
 	}
 	slices.SortFunc(all, func(a, b telemetry.Stats) int {
