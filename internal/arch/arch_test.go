@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"gpuring/", "infer/"},
 	{"internal/kernels/"},
 	{"internal/cuda/", "internal/nvml/"},
-	{"internal/clock/", "internal/latency/", "internal/version/", "internal/fault/", "internal/awake/", "internal/half/", "internal/spelling/", "topology/", "internal/demo/"},
+	{"internal/clock/", "internal/latency/", "internal/version/", "internal/fault/", "internal/awake/", "internal/half/", "internal/spelling/", "topology/", "internal/demo/", "docs/"},
 }
 
 // unsafeAllowed are the packages that may use unsafe or cgo.

@@ -20,18 +20,6 @@ type Infer struct {
 	Workers     int     `yaml:"workers" json:"workers"`
 }
 
-func (i Infer) validate() error {
-	return firstError(
-		oneOf("infer.backend", i.Backend, "auto", "cpu", "cuda", "reference"),
-		oneOf("infer.precision", i.Precision, "auto", "fp16", "fp32"),
-		oneOf("infer.mode", i.Mode, "latency", "balanced", "throughput"),
-		between("infer.batch_wait_ms", i.BatchWaitMS, 0, 1000),
-		between("infer.max_batch", i.MaxBatch, 1, 1024),
-		between("infer.threads", i.Threads, 0, 256),
-		between("infer.workers", i.Workers, 0, 64),
-	)
-}
-
 // BatchWait is how long a frame waits on the GPU for those of other cameras, and whether only while the stage has another batch at work.
 func (i Infer) BatchWait() (wait time.Duration, eager bool) {
 	wait = map[string]time.Duration{"balanced": 2 * time.Millisecond, "throughput": 8 * time.Millisecond}[i.Mode]

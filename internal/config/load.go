@@ -24,41 +24,27 @@ func Load(path string) (Config, error) {
 
 // Parse is Load for bytes; name stands for the file in errors.
 func Parse(name string, data []byte) (Config, error) {
+	l := &Loaded{file: name, data: data}
+	if err := l.decode(); err != nil {
+		return Config{}, err
+	}
+	if err := l.Finish(); err != nil {
+		return Config{}, err
+	}
+	return l.Config, nil
+}
+
+// decode reads a file over the defaults and checks its keys and types, but no values.
+func decode(name string, data []byte) (Config, error) {
 	cfg := Default()
 	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
 	switch err := dec.Decode(&cfg); {
 	case errors.Is(err, io.EOF): // no document: nothing but comments; the decoder has cleared cfg
-		cfg = Default()
+		return Default(), nil
 	case err != nil:
 		return Config{}, fmt.Errorf("%w: %s", ErrInvalid, describe(name, err))
 	}
-	for i := range cfg.Cameras {
-		fillCamera(&cfg.Cameras[i], i)
-	}
-	cfg.Complete()
-	if _, named := lineOfKey("ring.min_slots", data); !named {
-		cfg.Ring.MinSlots = max(2, min(cfg.Ring.MinSlots, cfg.Ring.Slots)) // a smaller ring needs one key, not two
-	}
-	if err := cfg.expandHome(); err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := cfg.Validate(); err != nil {
-		return Config{}, fmt.Errorf("%s%s: %w", name, lineOf(err, data), err)
-	}
 	return cfg, nil
-}
-
-// lineOf is " line N" for an error about the value of a key that stands in the file.
-func lineOf(err error, data []byte) string {
-	var value *ValueError
-	if !errors.As(err, &value) {
-		return ""
-	}
-	line, ok := lineOfKey(value.Key, data)
-	if !ok {
-		return "" // a default
-	}
-	return fmt.Sprintf(" line %d", line)
 }
 
 // lineOfKey finds a key, as cameras[0].pace; false when it does not stand in the file.
@@ -72,6 +58,19 @@ func lineOfKey(key string, data []byte) (line int, ok bool) {
 		return 0, false
 	}
 	return node.GetToken().Position.Line, true
+}
+
+// textOfKey is the value of a key as it stands in the file.
+func textOfKey(key string, data []byte) (text string, ok bool) {
+	path, err := yaml.PathString("$." + key)
+	if err != nil {
+		return "", false
+	}
+	node, err := path.ReadNode(bytes.NewReader(data))
+	if err != nil {
+		return "", false
+	}
+	return node.GetToken().Value, true
 }
 
 // expandHome puts the user's home folder for a leading ~/ of paths, as a shell does.

@@ -89,9 +89,6 @@ func (c Config) validateSynchrony() error {
 	if n := len(c.SynchronyPairs()); n > maxPairs {
 		return bad("synchrony.pairs", n, fmt.Sprintf("at most %d pairs: list those that matter", maxPairs))
 	}
-	if err := c.Synchrony.validateLengths(); err != nil {
-		return err
-	}
 	options, err := c.Synchrony.Options()
 	if err != nil {
 		return bad("synchrony.channels", strings.Join(c.Synchrony.Channels, " "), "names of blendshapes: "+err.Error())
@@ -102,22 +99,10 @@ func (c Config) validateSynchrony() error {
 	return nil
 }
 
-func (s Synchrony) validateLengths() error {
-	return firstError(
-		between("synchrony.rate_hz", s.RateHz, 1, 120),
-		between("synchrony.window_s", s.WindowSeconds, 0.1, 300),
-		between("synchrony.step_s", s.StepSeconds, 0.01, 300),
-		between("synchrony.max_lag_s", s.MaxLagSeconds, 0.1, 60),
-		between("synchrony.derivative_s", s.DerivativeSeconds, 0.01, 10),
-		between("synchrony.baseline_s", s.BaselineSeconds, 0.1, 300),
-		between("synchrony.sustained_s", s.SustainedSeconds, 0.1, 300),
-	)
-}
-
 // isParticipant tells a name of the list, or somebody without name in a camera that names nobody.
 func (c Config) isParticipant(who string) bool {
 	if camera, _, numbered := ipc.ParseParticipant(who); numbered {
-		return (len(c.Cameras) == 0 || c.hasCamera(camera)) && len(c.ParticipantsOf(camera)) == 0
+		return (len(c.Cameras) == 0 || c.Has(camera)) && len(c.ParticipantsOf(camera)) == 0
 	}
 	return c.participantNamed(who) >= 0
 }

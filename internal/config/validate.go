@@ -27,27 +27,13 @@ func (c Config) Validate() error {
 	if err := firstError(c.validateCameras(), c.validateParticipants()); err != nil {
 		return err
 	}
+	slots := ranges["ring.slots"]
 	return firstError(
-		between("ring.slots", c.Ring.Slots, 2, 256),
+		between("ring.slots", c.Ring.Slots, int(slots.low), int(slots.high)),
 		between("ring.min_slots", c.Ring.MinSlots, 2, c.Ring.Slots),
 		c.Ring.validateTransports(),
 		c.CUDA.validate(),
-		c.Infer.validate(),
-		between("detect.every", c.Detect.Every, 1, 1000),
-		between("detect.score_threshold", c.Detect.ScoreThreshold, 0, 1),
-		between("detect.nms_threshold", c.Detect.NMSThreshold, 0, 1),
-		between("detect.max_faces", c.Detect.MaxFaces, 1, 64),
-		between("detect.max_queue", c.Detect.MaxQueue, 1, 256),
-		between("landmarks.min_presence", c.Landmarks.MinPresence, 0, 1),
-		between("landmarks.max_faces", c.Landmarks.MaxFaces, 1, 64),
-		between("landmarks.max_queue", c.Landmarks.MaxQueue, 1, 256),
-		between("tracker.memory_s", c.Tracker.MemorySeconds, 0, 3600),
-		between("tracker.reidentify_s", c.Tracker.ReidentifySeconds, 0, 86400),
-		between("tracker.max_identities", c.Tracker.MaxIdentities, 1, 1024),
-		c.Tracker.Smoothing.Points.validate("points"),
-		c.Tracker.Smoothing.Blendshapes.validate("blendshapes"),
-		c.Tracker.Smoothing.Pose.validate("pose"),
-		c.Tracker.Smoothing.Gaze.validate("gaze"),
+		c.validateRanges(),
 		c.LSL.validate(),
 		c.validateSynchrony(),
 	)
@@ -77,15 +63,7 @@ func (c Config) validateCameras() error {
 		if cam.Source == "" {
 			return bad(key+".source", cam.Source, "a path, URL, /dev/videoN, demo or synthetic:…")
 		}
-		if err := firstError(
-			oneOf(key+".pace", cam.Pace, "realtime", "max"),
-			between(key+".width", cam.Width, 0, 16384),
-			between(key+".height", cam.Height, 0, 16384),
-			between(key+".fps", cam.FPS, 0, 1000),
-			cam.validateHFOV(key+".hfov_degrees"),
-			between(key+".latency_ms", cam.LatencyMS, 0, 10_000),
-			between(key+".duration_s", cam.Duration, 0, 1e9),
-		); err != nil {
+		if err := cam.validateHFOV(key + ".hfov_degrees"); err != nil {
 			return err
 		}
 	}
@@ -106,23 +84,12 @@ func (l LSL) validate() error {
 	if l.SessionID == "" || strings.ContainsFunc(l.SessionID, func(r rune) bool { return r == '\'' || unicode.IsControl(r) }) {
 		return bad("lsl.session_id", l.SessionID, "a text without apostrophe and line ends, as default")
 	}
-	return firstError(
-		between("lsl.base_port", l.BasePort, 1, 65535),
-		between("lsl.port_range", l.PortRange, 1, 65535),
-		between("lsl.discovery_port", l.DiscoveryPort, 1, 65535),
-		between("lsl.max_slots", l.MaxSlots, 1, 256),
-		between("lsl.slots", l.Slots, 0, min(64, l.MaxSlots)),
-	)
+	return between("lsl.slots", l.Slots, 0, min(64, l.MaxSlots))
 }
 
 func (r Ring) validateTransports() error {
 	if len(r.Transports) == 0 {
 		return bad("ring.transports", r.Transports, "a list of cuda-ipc, shm, copy")
-	}
-	for _, t := range r.Transports {
-		if err := oneOf("ring.transports", t, "cuda-ipc", "shm", "copy"); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -131,16 +98,7 @@ func (c CUDA) validate() error {
 	if !gpu.MatchString(c.GPU) {
 		return bad("cuda.gpu", c.GPU, "auto, off, a number as 0, or a UUID as nvidia-smi -L prints it (GPU-…)")
 	}
-	return oneOf("cuda.sync", c.Sync, "auto", "events", "memops")
-}
-
-func (o OneEuro) validate(name string) error {
-	key := "tracker.smoothing." + name
-	return firstError(
-		between(key+".min_cutoff_hz", o.MinCutoff, 1e-4, 1000),
-		between(key+".beta", o.Beta, 0, 1e6),
-		between(key+".d_cutoff_hz", o.DCutoff, 1e-4, 1000),
-	)
+	return nil
 }
 
 // ValueError says that the value of a key is not allowed. It wraps ErrInvalid.
