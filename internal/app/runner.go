@@ -62,7 +62,8 @@ func (r *rig) startStage(name string) (runner, error) {
 	}
 	return supervise.Start(supervise.Command{
 		Name: name, Path: self, Stderr: r.screen, Note: r.note, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
-		Args: append([]string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel}, accessArgs(r.access)...),
+		Args:     append([]string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel}, accessArgs(r.access)...),
+		Restarts: telemetry.RestartsVariable,
 	}, r.log), nil
 }
 

@@ -269,6 +269,9 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 		recorder.Model(s.Config.Landmarks.Model, s.Config.Landmarks.ModelReason)
 	}
 	recorder.SetBus(s.Bus.SlowConsumers)
+	recorder.Cameras(cameraNames(s.Config))
+	gpus := watchGPUs(name, s.Config, recorder)
+	defer func() { _ = gpus.Close() }()
 	service, err := telemetry.Serve(s.Bus.Conn, rig, recorder)
 	if err != nil {
 		return err
@@ -291,6 +294,24 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 		s.Log.Debug("last drop notices not sent", "error", closeErr)
 	}
 	return err
+}
+
+// watchGPUs has the stages that may use a GPU tell how busy those of the machine are; nil where none is wanted.
+func watchGPUs(name string, cfg config.Config, r *telemetry.Recorder) *telemetry.GPUs {
+	if cfg.CUDA.GPU == "off" || name != stage.Capture && !slices.Contains(stage.Readers, name) {
+		return nil
+	}
+	gpus := telemetry.NewGPUs()
+	r.SetGPUs(gpus.Now)
+	return gpus
+}
+
+func cameraNames(cfg config.Config) []string {
+	names := make([]string, len(cfg.Cameras))
+	for i, c := range cfg.Cameras {
+		names[i] = c.Name
+	}
+	return names
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {

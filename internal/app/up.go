@@ -168,10 +168,7 @@ func (r *rig) watch(ctx context.Context) error {
 	defer stopPolling()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	names := make([]string, len(r.cfg.Cameras))
-	for i, c := range r.cfg.Cameras {
-		names[i] = c.Name
-	}
+	names := cameraNames(r.cfg)
 	for beat := 0; ; beat++ {
 		select {
 		case <-ctx.Done():

@@ -22,6 +22,8 @@ type Recorder struct {
 	chosen  string // why that model
 	slow    func() uint64
 	streams func() Streams
+	gpus    func() []GPU
+	names   []string // of the cameras that the process was started for
 	cameras map[string]*camera
 }
 
@@ -53,9 +55,10 @@ type Attempt struct {
 
 // Stats is a snapshot, as in the data field of the NATS service's statistics.
 type Stats struct {
-	Stage   string                 `json:"stage"`
-	PID     int                    `json:"pid"`
-	UptimeS float64                `json:"uptime_s"`
+	Stage   string  `json:"stage"`
+	PID     int     `json:"pid"`
+	UptimeS float64 `json:"uptime_s"`
+	Process
 	Backend string                 `json:"backend,omitempty"`
 	Because string                 `json:"backend_reason,omitempty"` // why that backend and no faster one
 	Model   string                 `json:"model,omitempty"`
@@ -63,6 +66,7 @@ type Stats struct {
 	Slow    uint64                 `json:"slow_consumer"`          // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
 	Streams *Streams               `json:"streams,omitempty"` // lsl-out
+	GPUs    []GPU                  `json:"gpus,omitempty"`    // of the machine, from stages that may use them
 }
 
 // Streams are what a process offers to the readers of Lab Streaming Layer.
@@ -134,6 +138,19 @@ func (r *Recorder) Model(name, reason string) {
 	r.model, r.chosen = name, reason
 }
 
+// Cameras notes which cameras the process was started for.
+func (r *Recorder) Cameras(names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.names = names
+}
+
+func (r *Recorder) given() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.names
+}
+
 // SetBus registers where the count of lost messages is read from.
 func (r *Recorder) SetBus(slow func() uint64) {
 	r.mu.Lock()
@@ -148,6 +165,13 @@ func (r *Recorder) SetStreams(f func() Streams) {
 	r.streams = f
 }
 
+// SetGPUs registers where the state of the machine's GPUs is read from.
+func (r *Recorder) SetGPUs(f func() []GPU) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gpus = f
+}
+
 // SetLink registers where the state of a camera's link is read from.
 func (r *Recorder) SetLink(name string, f func() Link) { r.with(name, func(c *camera) { c.link = f }) }
 
@@ -159,10 +183,13 @@ func (r *Recorder) Snapshot() Stats {
 	r.mu.Lock()
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
-		Because: r.because, Model: r.model, Chosen: r.chosen, Cameras: make(map[string]CameraStats, len(r.cameras)),
+		Because: r.because, Model: r.model, Chosen: r.chosen, Process: process(), Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
-	slow, streams, cameras := r.slow, r.streams, maps.Clone(r.cameras)
+	slow, streams, gpus, cameras := r.slow, r.streams, r.gpus, maps.Clone(r.cameras)
 	r.mu.Unlock()
+	if gpus != nil {
+		s.GPUs = gpus()
+	}
 	if streams != nil {
 		now := streams()
 		s.Streams = &now

@@ -27,6 +27,7 @@ func busy() *Recorder {
 	for i := range 100 {
 		r.Frame("cam0", i%2, 2*time.Millisecond, 10*time.Millisecond)
 	}
+	r.Cameras([]string{"cam0", "cam1"})
 	r.Drop("cam0", "overwritten")
 	r.Drop("cam0", "overwritten")
 	r.Drop("cam0", "queue-full")
@@ -183,6 +184,7 @@ func TestServiceShowsTheNumbers(t *testing.T) {
 	var info micro.Info
 	ask(t, nc, "$SRV.INFO.facetrack-detect", &info)
 	if info.Name != "facetrack-detect" || info.Version == "" || info.Metadata["rig"] != "lab" ||
+		info.Metadata["stage"] != "detect" || info.Metadata["cameras"] != "cam0 cam1" || info.Metadata["commit"] == "" ||
 		info.Metadata["model"] != "facetrack-detector" || info.Metadata["model_reason"] != "nothing else is here" ||
 		info.Metadata["pid"] != strconv.Itoa(os.Getpid()) || len(info.Endpoints) != 1 || info.Endpoints[0].Subject != "facetrack.lab.status.detect" {
 		t.Errorf("info %+v", info)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -38,6 +39,8 @@ type Command struct {
 	Env    []string // added to the parent's
 	Stderr io.Writer
 	Note   func(text string) // gets what the child sends as Note; may be nil
+	// Restarts names the variable that tells the child how often it was started again; "" for none.
+	Restarts string
 }
 
 // Child is one supervised process.
@@ -201,7 +204,11 @@ func (c *Child) runOnce() error {
 	}()
 	cmd := exec.Command(c.cmd.Path) //nolint:gosec // the program's own executable
 	cmd.Args = c.cmd.Args
+	_, restarts := c.PID()
 	cmd.Env = append(append(os.Environ(), c.cmd.Env...), "NOTIFY_SOCKET="+notify.name)
+	if c.cmd.Restarts != "" {
+		cmd.Env = append(cmd.Env, c.cmd.Restarts+"="+strconv.Itoa(restarts))
+	}
 	cmd.Stderr = c.cmd.Stderr
 	// Its own process group: Ctrl-C in the terminal reaches the parent alone, which then stops its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,11 @@ func TestMain(m *testing.M) {
 func play(role string) int {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
+	if name := os.Getenv("RESTARTS_INTO"); name != "" {
+		if err := os.WriteFile(name, []byte(os.Getenv("TEST_RESTARTS")), 0o600); err != nil {
+			return 1
+		}
+	}
 	if role == "parent" {
 		child := Start(Command{
 			Name: "orphan", Path: os.Args[0], Args: []string{"orphan"}, Env: []string{roleEnv + "=run"}, Stderr: os.Stderr,
@@ -96,6 +102,29 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 	c.Stop(time.Minute)
 	if pid, _ := c.PID(); pid != 0 || c.Err() != nil {
 		t.Errorf("after Stop: pid %d, error %v", pid, c.Err())
+	}
+}
+
+// A child knows how often it was started again.
+func TestChildIsToldOfItsRestarts(t *testing.T) {
+	told := filepath.Join(t.TempDir(), "restarts")
+	c := Start(Command{
+		Name: "run", Path: os.Args[0], Args: []string{"run"}, Env: []string{roleEnv + "=run", "RESTARTS_INTO=" + told}, Stderr: io.Discard,
+		Restarts: "TEST_RESTARTS",
+	}, slog.New(slog.DiscardHandler))
+	defer c.Stop(time.Minute)
+	for _, want := range []string{"0", "1"} {
+		waitFor(t, func() bool {
+			text, err := os.ReadFile(told)
+			return err == nil && string(text) == want
+		})
+		if err := c.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pid, _ := c.PID()
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
