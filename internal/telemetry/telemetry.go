@@ -35,6 +35,7 @@ type camera struct {
 	ring          func() any
 	state         string
 	work, age     *latency.Histogram
+	recent        latency.Recent // ages
 }
 
 // Link says how the pixels of a camera reach this process, and why that way.
@@ -86,6 +87,7 @@ type CameraStats struct {
 	Ring    any                 `json:"ring,omitempty"` // capture: slots, readers, leases
 	WorkMS  latency.Percentiles `json:"work_ms"`        // this process's own work on a frame
 	AgeMS   latency.Percentiles `json:"age_ms"`         // from the capture instant to this process's message
+	Recent  latency.Percentiles `json:"age_recent_ms"`  // the same, of the last 256 frames alone
 }
 
 // New returns the recorder of a process that runs stage.
@@ -113,6 +115,7 @@ func (r *Recorder) Frame(name string, faces int, work, age time.Duration) {
 		c.faces += uint64(max(faces, 0)) //nolint:gosec // never negative
 		c.work.Record(work)
 		c.age.Record(age)
+		c.recent.Record(age)
 	})
 }
 
@@ -220,6 +223,6 @@ func (c *camera) counts() (s CameraStats, link func() Link, ring func() any) {
 	defer c.mu.Unlock()
 	return CameraStats{
 		State: c.state, Frames: c.frames, Faces: c.faces, Dropped: maps.Clone(c.dropped),
-		WorkMS: c.work.Percentiles(), AgeMS: c.age.Percentiles(),
+		WorkMS: c.work.Percentiles(), AgeMS: c.age.Percentiles(), Recent: c.recent.Percentiles(),
 	}, c.link, c.ring
 }

@@ -48,7 +48,7 @@ func TestSnapshot(t *testing.T) {
 	if c.Frames != 100 || c.Faces != 50 || !reflect.DeepEqual(c.Dropped, map[string]uint64{"overwritten": 2, "queue-full": 1}) {
 		t.Errorf("cam0: %+v", c)
 	}
-	for _, p := range []struct{ got, want float64 }{{c.WorkMS.P50, 2}, {c.WorkMS.Mean, 2}, {c.WorkMS.Max, 2}, {c.AgeMS.P99, 10}} {
+	for _, p := range []struct{ got, want float64 }{{c.WorkMS.P50, 2}, {c.WorkMS.Mean, 2}, {c.WorkMS.Max, 2}, {c.AgeMS.P99, 10}, {c.Recent.P99, 10}} {
 		if p.got < 0.99*p.want || p.got > 1.01*p.want {
 			t.Errorf("work %+v, age %+v", c.WorkMS, c.AgeMS)
 		}
