@@ -69,7 +69,7 @@ func (b *BenchCamerasCmd) wrongWays(mode string, account Summary) (wrong []strin
 				continue
 			}
 			if links++; first == "" {
-				first = fmt.Sprintf("%s → %s: %s", camera, name, linkText(link))
+				first = fmt.Sprintf("%s → %s: %s", camera, name, link)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"facetrack/internal/stage/capture"
 	"facetrack/internal/telemetry"
@@ -13,7 +12,7 @@ import (
 func pixelsBy(c telemetry.CameraStats) string {
 	switch {
 	case c.Link != nil:
-		return linkText(*c.Link)
+		return c.Link.String()
 	case c.State == "":
 		return "-"
 	}
@@ -21,17 +20,6 @@ func pixelsBy(c telemetry.CameraStats) string {
 		return c.State + "; " + ringText(ring)
 	}
 	return c.State
-}
-
-// linkText is as "cuda-ipc, events, GPU-… (the fastest transport)".
-func linkText(l telemetry.Link) string {
-	how := []string{l.Transport}
-	for _, more := range []string{l.Sync, l.GPU} {
-		if more != "" {
-			how = append(how, more)
-		}
-	}
-	return fmt.Sprintf("%s (%s)", strings.Join(how, ", "), l.Reason)
 }
 
 // ringOf reads what capture says about the ring; it has come as JSON.

@@ -164,7 +164,7 @@ func (s Summary) print(out io.Writer) {
 			_, _ = fmt.Fprintf(out, "  %s dropped %d: %s\n", name, c.Dropped[reason], reason)
 		}
 		for _, stage := range slices.Sorted(maps.Keys(c.Links)) {
-			_, _ = fmt.Fprintf(out, "  %s → %s: %s\n", name, stage, linkText(c.Links[stage]))
+			_, _ = fmt.Fprintf(out, "  %s → %s: %s\n", name, stage, c.Links[stage])
 		}
 	}
 	for _, stage := range slices.Sorted(maps.Keys(s.Restarts)) {

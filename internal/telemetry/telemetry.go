@@ -2,8 +2,11 @@
 package telemetry
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,6 +49,17 @@ type Link struct {
 	GPU       string    `json:"gpu_uuid,omitempty"` // device memory: the GPU that reads it
 	Attempts  []Attempt `json:"attempts,omitempty"`
 	Reattach  uint64    `json:"reattaches"`
+}
+
+// String is as "cuda-ipc, events, GPU-… (the fastest transport)".
+func (l Link) String() string {
+	how := []string{cmp.Or(l.Transport, "none")}
+	for _, more := range []string{l.Sync, l.GPU} {
+		if more != "" {
+			how = append(how, more)
+		}
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(how, ", "), l.Reason)
 }
 
 // Attempt is one transport that was tried before and why it was not taken.

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+	"golang.org/x/sys/unix"
+
+	"facetrack/internal/top"
+)
+
+// TopCmd shows a rig live in a terminal.
+type TopCmd struct {
+	BusFlags
+	Interval time.Duration `default:"1s" help:"How often to ask."`
+	Once     bool          `help:"Print tables of one interval and end."`
+	Plain    bool          `help:"Print tables again and again instead of drawing on the terminal; so it is where there is none, or TERM is dumb."`
+}
+
+// leastInterval is as often as a rig may be asked.
+const leastInterval = 100 * time.Millisecond
+
+// Run is `facetrack top`.
+func (c *TopCmd) Run(ctx context.Context) error {
+	if c.Interval < leastInterval {
+		return fmt.Errorf("--interval=%s: it must be %s at least", c.Interval, leastInterval)
+	}
+	model, watcher := top.New(c.Rig, c.NATS), top.NewWatcher(c.NATS, c.Rig, c.Interval)
+	if c.Once || c.Plain || !drawable() {
+		return top.Print(ctx, os.Stdout, model, watcher, c.Once)
+	}
+	screen, err := tcell.NewScreen()
+	if errors.Is(err, tcell.ErrTermNotFound) {
+		return top.Print(ctx, os.Stdout, model, watcher, false)
+	}
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return top.Show(ctx, screen, model, watcher)
+}
+
+// drawable tells whether standard output is a terminal that can do more than print.
+func drawable() bool {
+	_, err := unix.IoctlGetTermios(int(os.Stdout.Fd()), unix.TCGETS)
+	kind := os.Getenv("TERM")
+	return err == nil && kind != "" && kind != "dumb"
+}
