@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -34,11 +33,9 @@ func (c *TopCmd) Run(ctx context.Context) error {
 		return top.Print(ctx, os.Stdout, model, watcher, c.Once)
 	}
 	screen, err := tcell.NewScreen()
-	if errors.Is(err, tcell.ErrTermNotFound) {
+	if err != nil { // nobody knows how to draw on it
+		fmt.Fprintf(os.Stderr, "facetrack: tables instead of a screen: %s\n", oneLine(err))
 		return top.Print(ctx, os.Stdout, model, watcher, false)
-	}
-	if err != nil {
-		return fmt.Errorf("terminal: %w", err)
 	}
 	return top.Show(ctx, screen, model, watcher)
 }
