@@ -61,6 +61,11 @@ bin/golangci-lint: scripts/tools/go.mod
 	@mkdir -p bin
 	cd scripts/tools && go build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# The real nats program, for the tests of docs/nats.md; without it they are skipped.
+bin/nats: scripts/tools/nats/go.mod
+	@mkdir -p bin
+	@cd scripts/tools/nats && go build -o ../../../bin/nats github.com/nats-io/natscli/nats || echo 'make: no nats program: tests that need it are skipped' >&2
+
 # GPU kernels to PTX; needs nvcc 11.8. The PTX is committed, so that building needs no toolkit.
 kernels:
 	@scripts/kernels.sh
@@ -83,7 +88,7 @@ corpora: setup
 fuzz:
 	@scripts/fuzz.sh
 
-e2e: build
+e2e: build bin/nats
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags 'e2e cuda' -timeout 12m ./test/e2e/...
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -29,7 +30,7 @@ type terminal struct {
 	screen   screen
 	printed  strings.Builder
 	ended    chan struct{} // nothing more is printed
-	exited   chan error
+	exited   chan struct{}
 	slave    *os.File
 	closings sync.Once
 }
@@ -41,7 +42,7 @@ func inTerminal(t *testing.T, kind string, columns, rows uint16, args ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, master: master, slave: slave, ended: make(chan struct{}), exited: make(chan error, 1)}
+	x := &terminal{t: t, master: master, slave: slave, ended: make(chan struct{}), exited: make(chan struct{})}
 	x.resize(columns, rows)
 	x.before = x.modes()
 	x.cmd = exec.Command(program, args...) //nolint:gosec // the program under test
@@ -52,7 +53,10 @@ func inTerminal(t *testing.T, kind string, columns, rows uint16, args ...string)
 		t.Fatal(err)
 	}
 	go x.read()
-	go func() { x.exited <- x.cmd.Wait() }()
+	go func() {
+		defer close(x.exited)
+		_ = x.cmd.Wait() // ProcessState tells more
+	}()
 	t.Cleanup(func() {
 		_ = x.cmd.Process.Kill()
 		x.hangUp()
@@ -213,17 +217,15 @@ func (s *screen) one(text string) int {
 	if text[0] < ' ' {
 		return 1
 	}
-	for i, r := range text {
-		if r == '\uFFFD' && len(text) < 4 {
-			return 0
-		}
-		if i == 0 && s.y < len(s.cells) && s.x < len(s.cells[s.y]) {
-			s.cells[s.y][s.x] = r
-		}
-		s.x++
-		return len(string(r))
+	if !utf8.FullRuneInString(text) {
+		return 0
 	}
-	return 0
+	r, n := utf8.DecodeRuneInString(text)
+	if s.y < len(s.cells) && s.x < len(s.cells[s.y]) {
+		s.cells[s.y][s.x] = r
+	}
+	s.x++
+	return n
 }
 
 func (s *screen) escape(text string) int {
