@@ -24,9 +24,7 @@ var (
 	ErrNoBucket = errors.New("the rig has no bucket: facetrack up makes it, and so does facetrack auth prepare")
 )
 
-const configKey = "config"
-
-// Bucket keeps the configuration, the ring state and the identities of a rig in a JetStream key-value bucket.
+// Bucket keeps the ring state and the identities of a rig in a JetStream key-value bucket; its configuration is in [Settings].
 type Bucket struct {
 	js jetstream.JetStream
 	kv jetstream.KeyValue
@@ -56,7 +54,7 @@ func OpenBucket(ctx context.Context, js jetstream.JetStream, rig string) (*Bucke
 	}
 	return bucket(js, BucketName(rig), func(name string) (jetstream.KeyValue, error) {
 		return js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, Description: "configuration, ring state and identities of rig " + rig, History: 8,
+			Bucket: name, Description: "ring state and identities of rig " + rig, History: 8,
 		})
 	})
 }
@@ -135,16 +133,6 @@ func about(what, key string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("ipc: %s %s: %w", what, key, err)
-}
-
-// PutConfig stores the configuration of the rig.
-func (b *Bucket) PutConfig(ctx context.Context, config any) (revision uint64, err error) {
-	return b.Put(ctx, configKey, config)
-}
-
-// Config reads the configuration of the rig.
-func (b *Bucket) Config(ctx context.Context, into any) (revision uint64, err error) {
-	return b.Get(ctx, configKey, into)
 }
 
 // ringKey begins the keys under which the rings of cameras are kept, one a camera.

@@ -107,7 +107,7 @@ func TestBucket(t *testing.T) {
 		Detector string `json:"detector"`
 	}
 	var c config
-	if _, err := b.Config(ctx, &c); !errors.Is(err, ipc.ErrNoKey) {
+	if _, err := b.Get(ctx, "config", &c); !errors.Is(err, ipc.ErrNoKey) {
 		t.Errorf("no configuration yet: %v", err)
 	}
 	first, err := b.Update(ctx, "config", config{"yunet"}, 0)
@@ -117,13 +117,13 @@ func TestBucket(t *testing.T) {
 	if _, err := b.Update(ctx, "config", config{"other"}, 0); !errors.Is(err, ipc.ErrConflict) {
 		t.Errorf("made twice: %v", err)
 	}
-	if _, err := b.PutConfig(ctx, config{"blazeface"}); err != nil {
+	if _, err := b.Put(ctx, "config", config{"blazeface"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Update(ctx, "config", config{"other"}, first); !errors.Is(err, ipc.ErrConflict) {
 		t.Errorf("changed meanwhile: %v", err)
 	}
-	if _, err := b.Config(ctx, &c); err != nil || c.Detector != "blazeface" {
+	if _, err := b.Get(ctx, "config", &c); err != nil || c.Detector != "blazeface" {
 		t.Errorf("%v: %+v", err, c)
 	}
 	want := ipc.RingState{Camera: "cam", Ring: "lab/cam/4", Generation: 4, Host: "h", PID: 7, Open: true, WallNS: 9,

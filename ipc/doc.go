@@ -23,5 +23,5 @@
 // transport it uses and why not a faster one. Where the stages are one process, the first rung uses capture's device
 // memory as it is and is called cuda. Work on the CPU gets a frame's pixels with [Lease.Host], work on the GPU with the
 // address and the fence of its View. [Drops] and [Acker] account for frames, [Connect] makes the
-// connection all processes share, and [OpenBucket] keeps configuration and ring state.
+// connection all processes share, and [OpenBucket] keeps ring state, [OpenSettings] the configuration.
 package ipc

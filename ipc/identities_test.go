@@ -29,7 +29,7 @@ func TestIdentitiesOfARig(t *testing.T) {
 			}
 		}
 	}
-	if _, err := b.PutConfig(ctx, people{9}); err != nil { // reaches the server after what was sent before
+	if _, err := b.Put(ctx, "after", people{9}); err != nil { // reaches the server after what was sent before
 		t.Fatal(err)
 	}
 	for _, camera := range []string{"a", "b"} {
@@ -55,7 +55,7 @@ func TestIdentitiesOfARig(t *testing.T) {
 	if _, err := b.Ring(ctx, "a"); !errors.Is(err, ipc.ErrNoKey) {
 		t.Errorf("ring after clearing: %v", err)
 	}
-	if _, err := b.Config(ctx, &got); err != nil || got.Last != 9 {
+	if _, err := b.Get(ctx, "after", &got); err != nil || got.Last != 9 {
 		t.Errorf("the configuration is gone, too: %v", err)
 	}
 	if _, err := b.SendIdentities("a.b", got); !errors.Is(err, ipc.ErrToken) {

@@ -37,6 +37,9 @@ const EndCorrupt = "corrupt"
 // back when capture is.
 const EndStopped = "stopped"
 
+// EndRemoved is the reason of an End because the camera was taken out of the configuration.
+const EndRemoved = "removed"
+
 // End says that a camera has no more frames.
 type End struct {
 	Camera  string `json:"camera"`

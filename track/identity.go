@@ -33,6 +33,9 @@ type Tracker struct {
 // New returns an empty tracker.
 func New(options Options) *Tracker { return &Tracker{options: options.withDefaults()} }
 
+// Configure changes the options from the next frame on; identities and filters go on.
+func (t *Tracker) Configure(options Options) { t.options = options.withDefaults() }
+
 // Update takes the next frame. Frames should come in order of time; a stamp that goes back counts as
 // no time passed. Unusable faces are listed in Result.Rejected; no input makes Update fail.
 func (t *Tracker) Update(obs Observation) Result {

@@ -70,6 +70,12 @@ func NewDetector(kind string, session infer.Session, opts DetectorOptions) (*Det
 	return d, nil
 }
 
+// Tune changes the thresholds and the number of faces. It is called between two frames.
+func (d *Detector) Tune(o DetectorOptions) {
+	o.MaxBatch = d.opts.MaxBatch
+	d.opts = d.decoder.options(o).common()
+}
+
 // Options are those in effect: defaults are filled in.
 func (d *Detector) Options() DetectorOptions { return d.opts }
 

@@ -141,6 +141,9 @@ func (c *AuthPrepareCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = nc.Close() }()
-	_, err = openBucket(ctx, nc.Conn, c.Rig, auth.Up)
+	if _, err = openBucket(ctx, nc.Conn, c.Rig, auth.Up); err != nil {
+		return err
+	}
+	_, err = openSettings(ctx, nc.Conn, c.Rig, auth.Up)
 	return err
 }

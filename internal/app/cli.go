@@ -21,6 +21,7 @@ type CLI struct {
 	Up      UpCmd      `cmd:"" help:"Start a rig: NATS server, five processes, ledger; until the sources end, --duration is over or Ctrl-C."`
 	Status  StatusCmd  `cmd:"" help:"Show what the processes of a running rig are doing."`
 	Top     TopCmd     `cmd:"" help:"Show them live in this terminal: cameras, stages, rates, latency, drops, GPUs, links."`
+	Config  ConfigCmd  `cmd:"" help:"Look at a configuration, and change that of a rig while it runs."`
 	Record  RecordCmd  `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
 	Compare CompareCmd `cmd:"" help:"Tell how far a recording is from what is known of its clip."`
 	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`

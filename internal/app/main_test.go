@@ -12,6 +12,7 @@ import (
 	"facetrack/internal/fault"
 	"facetrack/internal/models"
 	"facetrack/internal/stage"
+	"facetrack/ipc"
 )
 
 // run is Main with what it prints.
@@ -105,43 +106,50 @@ func TestSupervisedStageIsSilent(t *testing.T) {
 
 func TestStageTakesItsConfiguration(t *testing.T) {
 	nc := connect(t, startNATS(t))
-	bucket, err := openBucket(t.Context(), nc.Conn, "lab", "")
+	settings, err := openSettings(t.Context(), nc.Conn, "lab", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	flags := StageFlags{}
-	if _, err := flags.configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "--config") {
+	if _, _, err := flags.configuration(t.Context(), settings, quiet); err == nil || !strings.Contains(err.Error(), "--config") {
 		t.Errorf("nothing is stored: %v", err)
 	}
+	flags = StageFlags{Config: write(t, "g.yaml", "rig: own\n")}
+	for _, s := range []*ipc.Settings{nil, settings} { // without JetStream, and with nothing stored
+		if got, revision, err := flags.configuration(t.Context(), s, quiet); err != nil || got.Rig != "own" || revision != 0 {
+			t.Errorf("own file: %+v, revision %d, %v", got, revision, err)
+		}
+	}
 	want := mustConfigure(t, "--config", write(t, "f.yaml", twoCameras))
-	if _, err := bucket.PutConfig(t.Context(), want); err != nil {
+	want.Detect.ModelReason = "it was here"
+	first, err := storeConfig(t.Context(), settings, want, "test")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := flags.configuration(t.Context(), bucket); err != nil || got.Rig != "bench" || len(got.Cameras) != 2 || got.Detect.Every != 3 {
-		t.Errorf("stored: %+v, %v", got, err)
+	if again, err := storeConfig(t.Context(), settings, want, "test"); err != nil || again != first {
+		t.Errorf("the same again is revision %d, %v; want %d", again, err, first)
 	}
-	flags.Camera = []string{"right"}
-	if got, err := flags.configuration(t.Context(), bucket); err != nil || len(got.Cameras) != 1 || got.Cameras[0].Name != "right" {
+	if got, revision, err := flags.configuration(t.Context(), settings, quiet); err != nil || got.Rig != "bench" || revision != first ||
+		len(got.Cameras) != 2 || got.Detect.Every != 3 || got.Detect.ModelReason != "it was here" {
+		t.Errorf("what is stored goes before the file: %+v, revision %d, %v", got, revision, err)
+	}
+	flags = StageFlags{Camera: []string{"right"}}
+	if got, _, err := flags.configuration(t.Context(), settings, quiet); err != nil || len(flags.mine(got).Cameras) != 1 || flags.mine(got).Cameras[0].Name != "right" {
 		t.Errorf("one camera: %+v, %v", got.Cameras, err)
 	}
 	flags.Camera = []string{"right", "middle"}
-	if _, err := flags.configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "middle") {
+	if _, _, err := flags.configuration(t.Context(), settings, quiet); err == nil || !strings.Contains(err.Error(), "middle") {
 		t.Errorf("a camera that is not there: %v", err)
 	}
-	flags = StageFlags{Config: write(t, "g.yaml", "rig: own\n")}
-	if got, err := flags.configuration(t.Context(), nil); err != nil || got.Rig != "own" {
-		t.Errorf("own file: %+v, %v", got, err)
-	}
-	flags.Rig = "flag"
-	if got, err := flags.configuration(t.Context(), nil); err != nil || got.Rig != "flag" {
+	flags = StageFlags{Rig: "flag"}
+	if got, _, err := flags.configuration(t.Context(), settings, quiet); err != nil || got.Rig != "flag" {
 		t.Errorf("the flag wins: %+v, %v", got, err)
 	}
-	want.Detect.Every = 0
-	if _, err := bucket.PutConfig(t.Context(), want); err != nil {
+	if _, err := settings.Put(t.Context(), []byte("detect: {every: 0}\n"), first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&StageFlags{}).configuration(t.Context(), bucket); err == nil || !strings.Contains(err.Error(), "detect.every") {
-		t.Errorf("a stored configuration that cannot be: %v", err)
+	if got, revision, err := (&StageFlags{}).configuration(t.Context(), settings, quiet); err != nil || revision != first || got.Detect.Every != 3 {
+		t.Errorf("the one before a stored configuration that cannot be: %+v, revision %d, %v", got, revision, err)
 	}
 }
 

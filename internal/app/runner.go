@@ -100,7 +100,7 @@ func startThread(r *rig, name string) *thread {
 		if err == nil {
 			var once sync.Once
 			err = RunStage(ctx, name, Surroundings{
-				Config: r.cfg, Dial: connect, Bus: nc, Bucket: r.bucket, Log: log,
+				Config: r.cfg, Dial: connect, Bus: nc, Bucket: r.bucket, Settings: r.settings, Revision: r.revision, Log: log,
 				Ready: func() { once.Do(func() { close(t.ready) }) }, Ended: r.captured,
 			})
 			err = errors.Join(err, nc.Close())

@@ -50,7 +50,7 @@ const supervisedEnv = "FACETRACK_SUPERVISED"
 type StageFlags struct {
 	NATS   string   `name:"nats" default:"nats://127.0.0.1:4222" help:"NATS server." env:"FACETRACK_NATS"`
 	Rig    string   `help:"Name of the rig; without it that of the configuration file, or lab." env:"FACETRACK_RIG"`
-	Config string   `type:"path" help:"Configuration file; without it the configuration that 'facetrack up' has stored is used."`
+	Config string   `type:"path" help:"Configuration file, for a rig that has none stored; what 'facetrack up' or 'facetrack config' has stored wins."`
 	Camera []string `help:"Work on this camera alone (repeatable; capture)."`
 	AccessFlags
 	LogLevel string `default:"info" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
@@ -135,12 +135,16 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 	if err != nil && f.Config == "" {
 		return lastingAccess(err)
 	}
-	cfg, err := f.configuration(ctx, bucket)
+	settings, err := openSettings(ctx, nc.Conn, rig, role)
+	if err != nil && f.Config == "" {
+		return lastingAccess(err)
+	}
+	cfg, revision, err := f.configuration(ctx, settings, log)
 	if err != nil {
 		return stage.Permanent(err)
 	}
 	return RunStage(ctx, name, Surroundings{
-		Config: cfg, Dial: connect, Bus: nc, Bucket: bucket, Log: log, Renewed: true,
+		Config: cfg, Dial: connect, Bus: nc, Bucket: bucket, Settings: settings, Revision: revision, Mine: f.mine, Log: log, Renewed: true,
 		Ready: func() { notify(daemon.SdNotifyReady) },
 		Ended: func(camera string, last uint64) { notify(supervise.Note(fmt.Sprintf("%s %d", camera, last))) },
 	})
@@ -161,8 +165,11 @@ func (f *StageFlags) rig() (string, error) {
 	if f.Rig != "" || f.Config == "" {
 		return cmp.Or(f.Rig, config.Default().Rig), nil
 	}
-	cfg, err := config.Load(f.Config)
-	return cfg.Rig, err
+	l, err := config.Read(f.Config, os.Environ())
+	if err != nil {
+		return "", err
+	}
+	return l.Rig, nil
 }
 
 // accessOfFile is what the configuration file names; flags win.
@@ -171,7 +178,7 @@ func (f *StageFlags) accessOfFile() (auth.Access, error) {
 	if f.Config == "" {
 		return access, nil
 	}
-	cfg, err := config.Load(f.Config)
+	cfg, err := config.Read(f.Config, os.Environ())
 	if err != nil {
 		return access, err
 	}
@@ -180,22 +187,47 @@ func (f *StageFlags) accessOfFile() (auth.Access, error) {
 	return access, nil
 }
 
-// configuration is the file's, or the one that is stored in the rig's bucket; flags win.
-func (f *StageFlags) configuration(ctx context.Context, bucket *ipc.Bucket) (cfg config.Config, err error) {
-	if f.Config != "" {
-		cfg, err = config.Load(f.Config)
-	} else {
-		cfg, err = storedConfig(ctx, bucket)
+// configuration is the one that is stored for the rig, else the file's; flags win. Its revision is 0 if it is the file's.
+func (f *StageFlags) configuration(ctx context.Context, settings *ipc.Settings, log *slog.Logger) (cfg config.Config, revision uint64, err error) {
+	cfg, revision, err = storedConfig(ctx, settings, log)
+	switch {
+	case err == nil && f.Config != "":
+		log.Info("the configuration that is stored for the rig counts, not the file", "revision", revision, "file", f.Config)
+	case f.Config != "" && (settings == nil || errors.Is(err, ipc.ErrNoKey)):
+		cfg, err = readConfig(f.Config, log)
 	}
 	if err != nil {
-		return cfg, err
+		return cfg, 0, err
 	}
 	set(&cfg.Rig, f.Rig)
 	if err := cfg.Validate(); err != nil { // as a whole: participants and pairs may be of other processes' cameras
-		return cfg, err
+		return cfg, 0, err
 	}
-	cfg.Cameras, err = f.chosen(cfg.Cameras)
-	return cfg, err
+	_, err = f.chosen(cfg.Cameras)
+	return cfg, revision, err
+}
+
+// readConfig reads a file and the environment.
+func readConfig(path string, log *slog.Logger) (config.Config, error) {
+	l, err := config.Read(path, os.Environ())
+	if err == nil {
+		err = l.Finish()
+	}
+	if err != nil {
+		return config.Config{}, err
+	}
+	for _, w := range l.Warnings {
+		log.Warn("configuration", "warning", w)
+	}
+	return l.Config, nil
+}
+
+// mine leaves of a configuration the cameras that this process works on.
+func (f *StageFlags) mine(cfg config.Config) config.Config {
+	if len(f.Camera) > 0 {
+		cfg.Cameras = slices.DeleteFunc(slices.Clone(cfg.Cameras), func(c config.Camera) bool { return !slices.Contains(f.Camera, c.Name) })
+	}
+	return cfg
 }
 
 // chosen are the cameras that this process works on.
@@ -203,7 +235,7 @@ func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
 	if len(f.Camera) == 0 {
 		return all, nil
 	}
-	some := slices.DeleteFunc(slices.Clone(all), func(c config.Camera) bool { return !slices.Contains(f.Camera, c.Name) })
+	some := f.mine(config.Config{Cameras: all}).Cameras
 	if len(some) != len(f.Camera) {
 		return nil, fmt.Errorf("--camera %v: not all of them are in the configuration", f.Camera)
 	}
@@ -233,12 +265,58 @@ func roleBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) 
 	return ipc.OpenBucket(ctx, js, rig)
 }
 
-func storedConfig(ctx context.Context, bucket *ipc.Bucket) (cfg config.Config, err error) {
-	if _, err := bucket.Config(ctx, &cfg); err != nil {
-		return cfg, fmt.Errorf("no configuration is stored for this rig: name a file with --config: %w", err)
+func openSettings(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Settings, error) {
+	settings, err := roleSettings(ctx, nc, rig, role)
+	if err == nil {
+		return settings, nil
 	}
-	return cfg, nil
+	if refused := denied(nc, rig); refused != nil {
+		return nil, refused
+	}
+	return nil, err
 }
+
+func roleSettings(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Settings, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	if role != "" && role != auth.Up {
+		return ipc.FindSettings(ctx, js, rig)
+	}
+	return ipc.OpenSettings(ctx, js, rig)
+}
+
+// errNothingStored says that a process has no configuration.
+var errNothingStored = errors.New("no configuration is stored for this rig: name a file with --config")
+
+// storedConfig is what counts of the configurations that are stored for the rig: the latest that is valid.
+func storedConfig(ctx context.Context, settings *ipc.Settings, log *slog.Logger) (config.Config, uint64, error) {
+	if settings == nil {
+		return config.Config{}, 0, errNothingStored
+	}
+	latest, err := settings.Latest(ctx)
+	if err != nil {
+		return config.Config{}, 0, fmt.Errorf("%w: %w", errNothingStored, err)
+	}
+	doc, err := config.ParseDocument(revisionName(latest.Number), latest.Text)
+	if err == nil {
+		return doc.Config, latest.Number, nil
+	}
+	all, historyErr := settings.History(ctx)
+	if historyErr != nil {
+		return config.Config{}, 0, errors.Join(err, historyErr)
+	}
+	for _, r := range slices.Backward(all) {
+		if doc, older := config.ParseDocument(revisionName(r.Number), r.Text); older == nil && len(r.Text) > 0 {
+			log.Error("the configuration stored last is refused: the one before counts", "revision", latest.Number, "before", r.Number, "error", err)
+			return doc.Config, r.Number, nil
+		}
+	}
+	return config.Config{}, 0, err
+}
+
+func revisionName(n uint64) string { return fmt.Sprintf("revision %d", n) }
 
 // Surroundings are what a stage needs from the process that it runs in.
 type Surroundings struct {
@@ -246,8 +324,13 @@ type Surroundings struct {
 	Dial   func(name string) (*ipc.Conn, error) // further connections to the same server
 	Bus    *ipc.Conn
 	Bucket *ipc.Bucket // nil when the server keeps no state
-	Log    *slog.Logger
-	Ready  func()
+	// Settings is where changes of the configuration come from, nil when the server keeps no state; Revision is that of Config,
+	// 0 if it is from a file.
+	Settings *ipc.Settings
+	Revision uint64
+	Mine     func(config.Config) config.Config // what this process works on; nil: all of it
+	Log      *slog.Logger
+	Ready    func()
 	// Renewed tells that another process follows when the stage ends with an error.
 	Renewed bool
 	Ended   func(camera string, last uint64)
@@ -268,6 +351,11 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 	case stage.Landmarks:
 		recorder.Model(s.Config.Landmarks.Model, s.Config.Landmarks.ModelReason)
 	}
+	live := &stage.Live{Config: s.Config, Revision: s.Revision, Settings: s.Settings, Bus: s.Bus.Conn, Mine: s.Mine}
+	recorder.Configuration(telemetry.Configuration{Revision: s.Revision})
+	if s.Mine != nil {
+		s.Config = s.Mine(s.Config)
+	}
 	recorder.SetBus(s.Bus.SlowConsumers)
 	recorder.Cameras(cameraNames(s.Config))
 	gpus := watchGPUs(name, s.Config, recorder)
@@ -280,7 +368,7 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 	drops := ipc.NewDrops(s.Bus.Conn, rig, name, s.Log)
 	env := &stage.Env{
 		Name: name, Config: s.Config, Bus: s.Bus.Conn, Out: ipc.NewPublisher(s.Bus.Conn), Bucket: s.Bucket,
-		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended, Renewed: s.Renewed,
+		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended, Renewed: s.Renewed, Live: live,
 		Dial: s.Dial,
 		Ready: func() {
 			if err := s.Bus.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now

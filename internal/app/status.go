@@ -79,6 +79,7 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 		}
 	}
 	_ = w.Flush()
+	printConfiguration(out, all)
 	for _, s := range all {
 		if n := s.Streams; n != nil {
 			_, _ = fmt.Fprintf(out, "%s: %d LSL streams, %d readers, %d samples lost by readers that are too slow\n", s.Stage, n.Open, n.Readers, n.Lost)
@@ -91,6 +92,27 @@ func printStatus(out io.Writer, all []telemetry.Stats) {
 			_, _ = fmt.Fprintf(out, "%s: networks run on %s: %s\n", s.Stage, s.Backend, oneLine(errors.New(s.Because)))
 		case s.Backend != "":
 			_, _ = fmt.Fprintf(out, "%s: networks run on %s\n", s.Stage, s.Backend)
+		}
+	}
+}
+
+// printConfiguration tells which revision is in effect, and who has another one, or has refused a later one.
+func printConfiguration(out io.Writer, all []telemetry.Stats) {
+	latest := uint64(0)
+	for _, s := range all {
+		latest = max(latest, s.Config.Revision)
+	}
+	if latest > 0 {
+		_, _ = fmt.Fprintf(out, "configuration: revision %d\n", latest)
+	}
+	for _, s := range all {
+		switch c := s.Config; {
+		case c.Refused != "":
+			_, _ = fmt.Fprintf(out, "%s: configuration revision %d, as it refuses %d: %s\n", s.Stage, c.Revision, c.Later, oneLine(errors.New(c.Refused)))
+		case c.Revision < latest && c.Revision == 0:
+			_, _ = fmt.Fprintf(out, "%s: configuration of a file\n", s.Stage)
+		case c.Revision < latest:
+			_, _ = fmt.Fprintf(out, "%s: configuration revision %d\n", s.Stage, c.Revision)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (r *rig) summary(restarts map[string]int) Summary {
 		s.Mode = "threads"
 	}
 	accounts := r.monitor.Ledger.Summaries()
-	for _, c := range r.cfg.Cameras {
+	for _, c := range slices.Concat(r.cfg.Cameras, r.gone) {
 		account, ok := accounts[c.Name]
 		if !ok {
 			account = ledger.Empty()

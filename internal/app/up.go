@@ -32,8 +32,11 @@ type rig struct {
 	access      auth.Access
 	bus         *ipc.Conn
 	bucket      *ipc.Bucket
-	record      *recorder.File // nil without --record
-	xdf         *xdfFile       // nil without --xdf
+	settings    *ipc.Settings
+	revision    uint64          // of cfg, when the rig started
+	gone        []config.Camera // cameras that were removed since
+	record      *recorder.File  // nil without --record
+	xdf         *xdfFile        // nil without --xdf
 	monitor     *monitor.Monitor
 	runners     []runner                   // in the order of the data flow, capture first
 	last        map[string]telemetry.Stats // what each stage said last
@@ -45,10 +48,11 @@ type rig struct {
 
 // Run is `facetrack up`.
 func (u *UpCmd) Run(ctx context.Context) error {
-	cfg, err := u.configuration()
+	loaded, err := u.load()
 	if err != nil {
 		return err
 	}
+	cfg := loaded.Config
 	if err := absolute(&cfg); err != nil {
 		return err
 	}
@@ -63,6 +67,9 @@ func (u *UpCmd) Run(ctx context.Context) error {
 	screen := newScreen(os.Stderr, u.Quiet)
 	r := &rig{
 		cmd: u, cfg: cfg, screen: screen, log: newLogger(screen, u.LogLevel), begin: time.Now(), last: map[string]telemetry.Stats{},
+	}
+	for _, w := range loaded.Warnings {
+		r.log.Warn("configuration", "warning", w)
 	}
 	runErr := r.start(ctx)
 	if runErr == nil {
@@ -143,7 +150,10 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if err := r.bucket.ClearRun(ctx); err != nil {
 		return fmt.Errorf("forget the last run: %w", err)
 	}
-	if _, err := r.bucket.PutConfig(ctx, r.cfg); err != nil {
+	if r.settings, err = openSettings(ctx, r.bus.Conn, r.cfg.Rig, auth.Up); err != nil {
+		return err
+	}
+	if r.revision, err = storeConfig(ctx, r.settings, r.cfg, "facetrack up"); err != nil {
 		return fmt.Errorf("store the configuration: %w", err)
 	}
 	return nil
@@ -168,7 +178,10 @@ func (r *rig) watch(ctx context.Context) error {
 	defer stopPolling()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	names := cameraNames(r.cfg)
+	changes, err := r.settings.Watch(polling)
+	if err != nil {
+		return err
+	}
 	for beat := 0; ; beat++ {
 		select {
 		case <-ctx.Done():
@@ -177,10 +190,17 @@ func (r *rig) watch(ctx context.Context) error {
 			return nil
 		case <-over:
 			return nil
+		case c, ok := <-changes:
+			if !ok {
+				changes = nil
+				continue
+			}
+			r.follow(c)
+			continue
 		case <-tick.C:
 		}
 		open := r.monitor.Ledger.Settle(time.Now())
-		if open == 0 && r.monitor.Ledger.AllEnded(names) {
+		if open == 0 && r.monitor.Ledger.AllEnded(cameraNames(r.cfg)) {
 			return nil
 		}
 		if err := r.failed(); err != nil {

@@ -43,61 +43,90 @@ type UpCmd struct {
 	LogLevel  string   `default:"warn" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
 }
 
-// configuration merges flags into the configuration.
+// configuration is what flags, environment and file say.
 func (u *UpCmd) configuration() (config.Config, error) {
-	cfg := config.Default()
-	if u.Config != "" {
-		var err error
-		if cfg, err = config.Load(u.Config); err != nil {
-			return cfg, err
+	l, err := u.load()
+	if err != nil {
+		return config.Config{}, err
+	}
+	return l.Config, nil
+}
+
+// load merges flags into the configuration.
+func (u *UpCmd) load() (*config.Loaded, error) {
+	l, err := config.Read(u.Config, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		flag, value, key string
+		to               *string
+	}{
+		{"--nats", u.NATS, "nats.url", &l.NATS.URL},
+		{"--listen", u.Listen, "nats.listen", &l.NATS.Listen},
+		{"--credentials", u.Credentials, "nats.credentials", &l.NATS.Credentials},
+		{"--tls-ca", u.TLSCA, "nats.tls.ca", &l.NATS.TLS.CA},
+		{"--tls-cert", u.TLSCert, "nats.tls.cert", &l.NATS.TLS.Cert},
+		{"--tls-key", u.TLSKey, "nats.tls.key", &l.NATS.TLS.Key},
+		{"--data-dir", u.DataDir, "data_dir", &l.DataDir},
+		{"--rig", u.Rig, "rig", &l.Rig},
+		{"--model", u.Model, "detect.model", &l.Detect.Model},
+		{"--backend", u.Backend, "infer.backend", &l.Infer.Backend},
+		{"--infer-mode", u.InferMode, "infer.mode", &l.Infer.Mode},
+		{"--precision", u.Precision, "infer.precision", &l.Infer.Precision},
+		{"--gpu", u.GPU, "cuda.gpu", &l.CUDA.GPU},
+		{"--gpu-sync", u.Sync, "cuda.sync", &l.CUDA.Sync},
+	} {
+		if f.value != "" {
+			*f.to = f.value
+			l.Flag(f.flag, f.key)
 		}
 	}
-	set(&cfg.NATS.URL, u.NATS)
-	set(&cfg.NATS.Listen, u.Listen)
-	set(&cfg.NATS.Credentials, u.Credentials)
-	set(&cfg.NATS.TLS.CA, u.TLSCA)
-	set(&cfg.NATS.TLS.Cert, u.TLSCert)
-	set(&cfg.NATS.TLS.Key, u.TLSKey)
-	set(&cfg.DataDir, u.DataDir)
-	set(&cfg.Rig, u.Rig)
-	set(&cfg.Detect.Model, u.Model)
-	set(&cfg.Infer.Backend, u.Backend)
-	set(&cfg.Infer.Mode, u.InferMode)
-	set(&cfg.Infer.Precision, u.Precision)
-	set(&cfg.CUDA.GPU, u.GPU)
-	set(&cfg.CUDA.Sync, u.Sync)
 	if len(u.Transport) > 0 {
-		cfg.Ring.Transports = u.Transport
+		l.Ring.Transports = u.Transport
+		l.Flag("--transport", "ring.transports")
 	}
 	if u.NoLSL {
-		cfg.LSL.Enabled = false
+		l.LSL.Enabled = false
+		l.Flag("--no-lsl", "lsl.enabled")
 	}
+	u.loadCameras(l)
+	if u.Duration < 0 {
+		return nil, fmt.Errorf("--duration=%s: it must not be negative", u.Duration)
+	}
+	if err := different([]string{"--record", u.Record}, []string{"--xdf", u.XDF}, []string{"--summary", u.Summary}); err != nil {
+		return nil, err
+	}
+	if len(l.Cameras) == 0 {
+		return nil, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, demo, synthetic:faces=2), or list cameras in a file for --config")
+	}
+	return l, l.Finish()
+}
+
+func (u *UpCmd) loadCameras(l *config.Loaded) {
 	if len(u.Source) > 0 {
-		cfg.Cameras = nil
+		l.Cameras = nil
+		l.Flag("--source", "cameras")
 	}
 	for i, s := range u.Source {
 		c := config.DefaultCamera(i)
 		c.Source = s
-		cfg.Cameras = append(cfg.Cameras, c)
+		l.Cameras = append(l.Cameras, c)
 	}
-	for i := range cfg.Cameras {
-		set(&cfg.Cameras[i].Pace, u.Pace)
-		if u.FPS != 0 {
-			cfg.Cameras[i].FPS = u.FPS
+	for i := range l.Cameras {
+		if u.Pace != "" {
+			l.Cameras[i].Pace = u.Pace
+			l.Flag("--pace", "cameras[].pace")
 		}
-		cfg.Cameras[i].Loop = cfg.Cameras[i].Loop || u.Loop
+		if u.FPS != 0 {
+			l.Cameras[i].FPS = u.FPS
+			l.Flag("--fps", "cameras[].fps")
+		}
+		if u.Loop {
+			l.Cameras[i].Loop = true
+			l.Flag("--loop", "cameras[].loop")
+		}
 	}
-	cfg.Complete()
-	if u.Duration < 0 {
-		return cfg, fmt.Errorf("--duration=%s: it must not be negative", u.Duration)
-	}
-	if err := different([]string{"--record", u.Record}, []string{"--xdf", u.XDF}, []string{"--summary", u.Summary}); err != nil {
-		return cfg, err
-	}
-	if len(cfg.Cameras) == 0 {
-		return cfg, fmt.Errorf("no camera: name one with --source (a file, /dev/video0, rtsp://…, demo, synthetic:faces=2), or list cameras in a file for --config")
-	}
-	return cfg, cfg.Validate()
 }
 
 // different checks that no two flags name the same file.

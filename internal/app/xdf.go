@@ -57,7 +57,7 @@ func (f *xdfFile) follow(nc *nats.Conn, cfg config.Config) (err error) {
 
 // startXDF records a rig that runs in XDF.
 func (c *RecordCmd) startXDF(ctx context.Context, nc *ipc.Conn, log *slog.Logger) (*xdfFile, error) {
-	cfg, err := c.configuration(ctx, nc.Conn)
+	cfg, err := c.configuration(ctx, nc.Conn, log)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func (c *RecordCmd) startXDF(ctx context.Context, nc *ipc.Conn, log *slog.Logger
 }
 
 // configuration is the file's, else what the rig has stored.
-func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn) (cfg config.Config, err error) {
+func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn, log *slog.Logger) (cfg config.Config, err error) {
 	if c.Config != "" {
-		cfg, err = config.Load(c.Config)
+		cfg, err = readConfig(c.Config, log)
 		cfg.Rig = c.Rig
 		for _, p := range cfg.Participants {
 			if p.Camera == "" {
@@ -83,11 +83,12 @@ func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn) (cfg confi
 		}
 		return cfg, err
 	}
-	bucket, err := openBucket(ctx, nc, c.Rig, c.bucketRole())
+	settings, err := openSettings(ctx, nc, c.Rig, c.bucketRole())
 	if err != nil {
 		return cfg, err
 	}
-	return storedConfig(ctx, bucket)
+	cfg, _, err = storedConfig(ctx, settings, log)
+	return cfg, err
 }
 
 // bucketRole is the role in which the rig's bucket is opened; none where the server knows no roles.

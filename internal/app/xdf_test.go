@@ -62,11 +62,11 @@ func newRunningRig(t *testing.T) *runningRig {
 // store is what `up` does with the configuration.
 func (r *runningRig) store(cfg config.Config) {
 	r.t.Helper()
-	bucket, err := openBucket(r.t.Context(), r.nc.Conn, cfg.Rig, "")
+	settings, err := openSettings(r.t.Context(), r.nc.Conn, cfg.Rig, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if _, err := bucket.PutConfig(r.t.Context(), cfg); err != nil {
+	if _, err := storeConfig(r.t.Context(), settings, cfg, "test"); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -79,9 +79,12 @@ func PermissionsOf(role Role, rig string) Permissions {
 		p.publish("$SRV.PING.>", "$SRV.INFO.>", "$SRV.STATS.>", "$SRV.PING", "$SRV.INFO", "$SRV.STATS")
 	}
 	if role == Up {
-		p.ownBucket(rig)
+		p.ownBucket(ipc.BucketName(rig))
+		p.ownBucket(ipc.SettingsBucket(rig))
+		p.subscribe(ipc.AppliedSubject(rig, ipc.Any))
 	} else {
-		p.useBucket(rig, append([]string{"config"}, f.reads...), f.writes)
+		p.useBucket(rig, f.reads, f.writes)
+		p.followSettings(rig)
 	}
 	return p
 }
@@ -102,7 +105,7 @@ func (p *Permissions) tellStatus(role Role, rig string) {
 		all := "$SRV." + verb
 		p.subscribe(all, all+"."+service, all+"."+service+".*")
 	}
-	p.publish(Up.inbox(), Reader.inbox())
+	p.publish(Up.inbox(), Reader.inbox(), ipc.AppliedSubject(rig, string(role)))
 }
 
 // useBucket lets a role find the rig's bucket and use some of its keys.
@@ -117,9 +120,15 @@ func (p *Permissions) useBucket(rig string, read, write []string) {
 	}
 }
 
-// ownBucket lets a role make the rig's bucket, clear it and write into it.
-func (p *Permissions) ownBucket(rig string) {
-	bucket := ipc.BucketName(rig)
+// followSettings lets a role read the configuration of the rig, its history and what changes.
+func (p *Permissions) followSettings(rig string) {
+	stream := "KV_" + ipc.SettingsBucket(rig)
+	p.publish("$JS.API.STREAM.INFO."+stream, "$JS.API.DIRECT.GET."+stream+".>", "$JS.API.CONSUMER.CREATE."+stream+".>",
+		"$JS.API.CONSUMER.DELETE."+stream+".*", "$JS.FC."+stream+".>")
+}
+
+// ownBucket lets a role make a bucket, clear it and write into it.
+func (p *Permissions) ownBucket(bucket string) {
 	stream := "KV_" + bucket
 	p.publish("$KV."+bucket+".>", "$JS.API.INFO", "$JS.API.STREAM.INFO."+stream, "$JS.API.STREAM.CREATE."+stream, "$JS.API.STREAM.UPDATE."+stream,
 		"$JS.API.DIRECT.GET."+stream+".>", "$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.DELETE."+stream+".*", "$JS.FC."+stream+".>")

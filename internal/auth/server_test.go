@@ -196,7 +196,14 @@ func TestBucketKeysOfRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"config", "ring.cam0", "identities.cam0"} {
+	settings, err := ipc.OpenSettings(ctx, owner, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Put(ctx, []byte("known"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"ring.cam0", "identities.cam0"} {
 		if _, err := bucket.Put(ctx, key, "known"); err != nil {
 			t.Fatal(err)
 		}
@@ -213,19 +220,24 @@ func TestBucketKeysOfRoles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := ipc.FindBucket(ctx, js, "lab")
+		if _, err := ipc.FindBucket(ctx, js, "lab"); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := ipc.FindSettings(ctx, js, "lab")
 		if err != nil {
 			t.Fatal(err)
 		}
-		var text string
-		if _, err := own.Config(ctx, &text); err != nil || text != "known" {
-			t.Errorf("%s: configuration %q, %v", role, text, err)
+		if r, err := settings.Latest(ctx); err != nil || string(r.Text) != "known" {
+			t.Errorf("%s: configuration %q, %v", role, r.Text, err)
+		}
+		if all, err := settings.History(ctx); err != nil || len(all) != 1 {
+			t.Errorf("%s: %d revisions, %v", role, len(all), err)
 		}
 		if refused := c.sees(); len(refused) > 0 {
 			t.Errorf("%s: %s", role, refused)
 		}
 		for subject, want := range map[string]bool{
-			"$KV.facetrack_lab.config":                                                     false,
+			"$KV.facetrack-config_lab.config":                                              false,
 			"$KV.facetrack_lab.ring.cam0":                                                  role == Capture,
 			"$KV.facetrack_lab.identities.cam0":                                            role == Tracker,
 			"$JS.API.DIRECT.GET.KV_facetrack_lab.$KV.facetrack_lab.ring.cam0":              role == Capture,

@@ -48,7 +48,7 @@ func (p permanent) Is(target error) bool { return target == ErrPermanent }
 // Env is what a stage works with. It belongs to the caller, who closes what is in it after Run has returned.
 type Env struct {
 	Name      string
-	Config    config.Config
+	Config    config.Config // with which the stage starts
 	Bus       *nats.Conn
 	Out       *ipc.Publisher
 	Bucket    *ipc.Bucket // nil when the server keeps no state
@@ -61,6 +61,8 @@ type Env struct {
 	Renewed bool
 	// Ended tells the parent, past the bus, that a camera gives nothing after its last frame; nil when nobody asks.
 	Ended func(camera string, last uint64)
+	// Live is where changes of the configuration come from; nil: there are none.
+	Live *Live
 }
 
 // Publish encodes a message and sends it on the subject of its kind. An error means that nobody got it.

@@ -21,7 +21,7 @@ const (
 
 // Read reads a message of tracks, as far as the streams need it.
 func (s *Set) Read(data []byte) (ipc.Tracks, error) {
-	if s.cfg.LSL.Mesh {
+	if s.mesh {
 		return ipc.DecodeTracks(data)
 	}
 	return ipc.DecodeTracksWithoutPoints(data)

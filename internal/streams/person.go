@@ -48,7 +48,7 @@ func (c *camera) add(who config.Participant) error {
 	p := &person{camera: c, who: who}
 	c.people = append(c.people, p)
 	kinds := []kind{expression, head, gaze}
-	if c.set.cfg.LSL.Mesh {
+	if c.set.mesh {
 		kinds = append(kinds, mesh(c.points))
 	}
 	for _, k := range kinds {

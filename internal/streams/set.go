@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 
 	"facetrack/internal/config"
@@ -30,6 +31,7 @@ type Stream interface {
 // Set is all streams of a rig. It is safe for concurrent use.
 type Set struct {
 	cfg  config.Config
+	mesh bool // of cfg
 	sink Sink
 	log  *slog.Logger
 
@@ -45,7 +47,7 @@ type Set struct {
 
 // New opens the streams of events and synchrony; those of participants open with the first frame of their camera.
 func New(cfg config.Config, sink Sink, log *slog.Logger) (*Set, error) {
-	s := &Set{cfg: cfg, sink: sink, log: log, cameras: map[string]*camera{}, ends: map[string]ipc.End{}, pairs: map[[2]string]*pair{}}
+	s := &Set{cfg: cfg, mesh: cfg.LSL.Mesh, sink: sink, log: log, cameras: map[string]*camera{}, ends: map[string]ipc.End{}, pairs: map[[2]string]*pair{}}
 	var err error
 	if s.host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("source ids of streams: %w", err)
@@ -59,6 +61,36 @@ func New(cfg config.Config, sink Sink, log *slog.Logger) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+// Configure takes over what may change while streams are open: the cameras, and and lsl.max_slots.
+func (s *Set) Configure(cfg config.Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.Cameras, s.cfg.LSL.MaxSlots = cfg.Cameras, cfg.LSL.MaxSlots
+	for _, c := range s.cameras {
+		c.full = false
+	}
+}
+
+// Forget closes the streams of a camera that is not to come again.
+func (s *Set) Forget(camera string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cameras[camera]
+	if c == nil {
+		return nil
+	}
+	errs := []error{c.lose("removed")}
+	delete(s.cameras, camera)
+	delete(s.ends, camera)
+	for _, p := range c.people {
+		for _, k := range p.streams {
+			errs = append(errs, k.stream.Close())
+			s.open = slices.DeleteFunc(s.open, func(o Stream) bool { return o == k.stream })
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (s *Set) start(info lsl.StreamInfo) (Stream, error) {

@@ -28,6 +28,8 @@ type Recorder struct {
 	gpus    func() []GPU
 	names   []string // of the cameras that the process was started for
 	cameras map[string]*camera
+
+	configuration Configuration
 }
 
 type camera struct {
@@ -78,7 +80,8 @@ type Stats struct {
 	Because string                 `json:"backend_reason,omitempty"` // why that backend and no faster one
 	Model   string                 `json:"model,omitempty"`
 	Chosen  string                 `json:"model_reason,omitempty"` // why that model, where nobody named it
-	Slow    uint64                 `json:"slow_consumer"`          // times that messages were lost because this process read too slowly
+	Config  Configuration          `json:"configuration"`
+	Slow    uint64                 `json:"slow_consumer"` // times that messages were lost because this process read too slowly
 	Cameras map[string]CameraStats `json:"cameras"`
 	Streams *Streams               `json:"streams,omitempty"` // lsl-out
 	GPUs    []GPU                  `json:"gpus,omitempty"`    // of the machine, from stages that may use them
@@ -200,7 +203,7 @@ func (r *Recorder) Snapshot() Stats {
 	r.mu.Lock()
 	s := Stats{
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
-		Because: r.because, Model: r.model, Chosen: r.chosen, Process: process(), Cameras: make(map[string]CameraStats, len(r.cameras)),
+		Because: r.because, Model: r.model, Chosen: r.chosen, Config: r.configuration, Process: process(), Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
 	slow, streams, gpus, cameras := r.slow, r.streams, r.gpus, maps.Clone(r.cameras)
 	r.mu.Unlock()

@@ -52,6 +52,11 @@ func TestProgramsOneByOne(t *testing.T) {
 	if all[stage.Tracker].Cameras["cam0"].Faces == 0 {
 		t.Error("nobody is tracked")
 	}
+	out, err := command(t, "config", "put", here, "--nats", r.url, "--rig", r.name).CombinedOutput()
+	if err == nil { // of another file
+		t.Error("landmarks takes another folder for the rings")
+	}
+	oneClearLine(t, string(out), "refused by landmarks: not while the rig runs: ring.dir needs a restart", "it is deleted again")
 	for i := len(programs) - 1; i >= 0; i-- { // capture first
 		if err := programs[i].Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -60,6 +65,45 @@ func TestProgramsOneByOne(t *testing.T) {
 			t.Errorf("%s: %v\n%s", filepath.Base(programs[i].Path), err, r.stderr)
 		}
 	}
+}
+
+// Programs take what is stored for their rig, not their file, and follow its changes.
+func TestProgramsTakeWhatIsStored(t *testing.T) {
+	r := prepare(t)
+	s := startServer(t, freePort(t), r.path("store"))
+	defer s.Shutdown()
+	r.url, r.exited = s.ClientURL(), nil // no facetrack up here
+	camera := "cameras: [{name: cam0, source: \"synthetic:faces=1,fps=30\"}]\nrig: " + r.name + "\n"
+	stored := r.write("stored.yaml", read(t, r.config(camera+"tracker: {keep_raw: true}\n")))
+	own := r.write("own.yaml", read(t, r.config(camera)))
+	config := func(want string, args ...string) {
+		t.Helper()
+		out, err := command(t, append(append([]string{"config"}, args...), "--nats", r.url, "--rig", r.name)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("config %v: %v\n%s\nwant %q", args, err, out, want)
+		}
+	}
+	config("revision 1 is in effect in 0 process(es)", "put", stored)
+	for _, name := range []string{stage.Tracker, stage.Capture} {
+		cmd := exec.Command(filepath.Join(filepath.Dir(program), name), "--nats", r.url, "--config", own, "--log-level", "info") //nolint:gosec // the programs under test
+		cmd.Stdout, cmd.Stderr = r.stderr, r.stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			_ = cmd.Wait()
+		})
+	}
+	r.eventually("both run with what is stored", func() bool {
+		all := r.status()
+		return all[stage.Tracker].Config.Revision == 1 && all[stage.Capture].Config.Revision == 1
+	})
+	if !strings.Contains(r.stderr.String(), "the configuration that is stored for the rig counts, not the file") {
+		t.Errorf("nobody is told:\n%s", r.stderr)
+	}
+	config("tracker.keep_raw: true\n", "get", "tracker.keep_raw")
+	config("revision 2 is in effect in 2 process(es)", "set", "tracker.memory_s=5")
 }
 
 func read(t *testing.T, path string) string {

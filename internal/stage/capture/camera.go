@@ -173,7 +173,7 @@ func (c *camera) loop(ctx context.Context) (reason string, err error) {
 	if c.src == nil {
 		if err := c.open(ctx); err != nil {
 			if ctx.Err() != nil {
-				return ipc.EndStopped, nil
+				return stopReason(ctx), nil
 			}
 			return "", err
 		}
@@ -240,6 +240,9 @@ func (c *camera) endOfSource() string {
 
 // stopReason tells a camera whose time is over from a process that was told to stop.
 func stopReason(process context.Context) string {
+	if errors.Is(context.Cause(process), errRemoved) {
+		return ipc.EndRemoved
+	}
 	if process.Err() != nil {
 		return ipc.EndStopped
 	}

@@ -7,11 +7,7 @@ package capture
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"facetrack/internal/config"
 	"facetrack/internal/stage"
@@ -35,59 +31,47 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if len(env.Config.Cameras) == 0 {
 		return stage.Permanent(errors.New("no camera is configured: name sources with --source or in the configuration file"))
 	}
-	cameras := make([]*camera, 0, len(env.Config.Cameras))
-	defer func() { // side by side: each ring waits until the other processes have let go of its device memory
-		var closing sync.WaitGroup
-		for _, c := range cameras {
-			closing.Go(func() { _ = c.Close() })
+	f := newFleet(ctx, env)
+	defer f.close()
+	cameras, err := f.open(env.Config.Cameras)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
 		}
-		closing.Wait()
-	}()
-	gpus := newGPUs(env.Config, env.Log)
-	for _, cfg := range env.Config.Cameras {
-		c, err := openCamera(ctx, env, gpus, cfg)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("camera %s: %w", cfg.Name, err)
-		}
-		cameras = append(cameras, c)
-	}
-	if err := follow(env, cameras); err != nil {
 		return err
 	}
-	env.Ready()
-	g, gctx := errgroup.WithContext(ctx)
-	for _, c := range cameras {
-		g.Go(func() error {
-			if err := c.run(gctx); err != nil {
-				return fmt.Errorf("camera %s: %w", c.cfg.Name, err)
-			}
-			return nil
-		})
+	if err := follow(env, f.flight); err != nil {
+		closeAll(cameras)
+		return err
 	}
-	return g.Wait()
+	if err := f.start(cameras); err != nil {
+		return err
+	}
+	defer env.Follow(f.ctx, stage.Follower{Apply: f.apply})()
+	env.Ready()
+	return f.wait()
 }
 
 // follow learns from the other stages which frames have reached their end.
-func follow(env *stage.Env, cameras []*camera) error {
-	flights := make(map[string]*flight, len(cameras))
-	for _, c := range cameras {
-		flights[c.cfg.Name] = c.flight
-	}
+func follow(env *stage.Env, flightOf func(camera string) *flight) error {
 	_, err := env.Subscribe(ipc.KindAck, func(data []byte) {
-		if a, err := ipc.DecodeAck(data); err == nil && flights[a.Camera] != nil {
-			flights[a.Camera].done(a.Seq)
+		if a, err := ipc.DecodeAck(data); err == nil {
+			if f := flightOf(a.Camera); f != nil {
+				f.done(a.Seq)
+			}
 		}
 	})
 	if err != nil {
 		return err
 	}
 	_, err = env.Subscribe(ipc.KindDrops, func(data []byte) {
-		if d, err := ipc.DecodeDrop(data); err == nil && flights[d.Camera] != nil {
+		d, err := ipc.DecodeDrop(data)
+		if err != nil {
+			return
+		}
+		if f := flightOf(d.Camera); f != nil {
 			for _, seq := range d.Seqs {
-				flights[d.Camera].done(seq)
+				f.done(seq)
 			}
 		}
 	})

@@ -70,7 +70,12 @@ func (r *rig) camera(cfg config.Camera) *camera {
 	}
 	r.T.Cleanup(func() { _ = c.Close() })
 	c.flight = newFlight(time.Hour) // however slow this machine is, no frame is taken for lost
-	if err := follow(r.env, []*camera{c}); err != nil {
+	if err := follow(r.env, func(name string) *flight {
+		if name != c.cfg.Name {
+			return nil
+		}
+		return c.flight
+	}); err != nil {
 		r.T.Fatal(err)
 	}
 	return c

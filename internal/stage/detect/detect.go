@@ -9,8 +9,10 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"facetrack/internal/clock"
+	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/queue"
@@ -23,6 +25,8 @@ type detector struct {
 	links    *links.Set
 	schedule *schedule
 	batches  *queue.Batches[ipc.Frame]
+	tuned    atomic.Pointer[config.Config] // whose thresholds are in effect
+	onGPUs   atomic.Pointer[[]*onGPU]      // nil on the CPU
 }
 
 // Run is the stage's main function.
@@ -32,6 +36,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 		env: env, links: links.New(env), schedule: newSchedule(cfg.Detect.Every, cfg.Cameras),
 		batches: queue.NewBatches[ipc.Frame](queue.BatchOptions{Limit: cfg.Detect.MaxQueue, First: cfg.FirstCameras()}),
 	}
+	d.tuned.Store(&cfg)
 	d.batches.Hurry(d.schedule.idle) // only networks gain from more frames at once
 	defer func() { _ = d.links.Close() }()
 	crew := d.crew()
@@ -46,6 +51,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if err := d.subscribe(); err != nil {
 		return err
 	}
+	defer env.Follow(ctx, stage.Follower{Apply: d.apply, Forget: d.forget})()
 	env.Ready()
 	passing, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup

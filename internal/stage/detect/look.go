@@ -2,7 +2,10 @@ package detect
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
+	"facetrack/internal/config"
 	"facetrack/internal/gpuvision"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/networks"
@@ -30,12 +33,13 @@ func (d *detector) crew() *workers.Crew[looker] {
 
 // openHost makes a looker for each worker.
 func (d *detector) openHost() (lookers []looker, err error) {
+	d.onGPUs.Store(nil) // lost, if there were any
 	for range d.env.Config.WorkerCount() {
-		n, err := networks.OpenDetector(d.env.Config)
+		n, err := networks.OpenDetector(*d.config())
 		if err != nil {
 			return lookers, err
 		}
-		lookers = append(lookers, &onHost{n, d.links})
+		lookers = append(lookers, &onHost{Detector: n, links: d.links, wanted: &d.tuned, tuned: d.tuned.Load()})
 	}
 	return lookers, nil
 }
@@ -43,10 +47,16 @@ func (d *detector) openHost() (lookers []looker, err error) {
 // onHost looks at one frame after the other, in host memory. It is used by one goroutine at a time.
 type onHost struct {
 	*networks.Detector
-	links *links.Set
+	links  *links.Set
+	wanted *atomic.Pointer[config.Config]
+	tuned  *config.Config // whose thresholds are in effect here
 }
 
 func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
+	if c := h.wanted.Load(); c != h.tuned {
+		h.Tune(*c)
+		h.tuned = c
+	}
 	sights := make([]sight, len(frames))
 	for i := range frames {
 		s := &sights[i]
@@ -59,10 +69,14 @@ func (h *onHost) look(ctx context.Context, frames []ipc.Frame) []sight {
 }
 
 func (d *detector) openGPU(health *workers.Health) (lookers []looker, err error) {
-	all, err := networks.OpenGPUDetectors(d.env.Config, d.env.Config.GPUWorkerCount(), d.env.Log)
+	cfg := *d.config()
+	all, err := networks.OpenGPUDetectors(cfg, cfg.GPUWorkerCount(), d.env.Log)
+	var onGPUs []*onGPU
 	for _, n := range all {
-		lookers = append(lookers, &onGPU{GPUDetector: n, links: d.links, turn: workers.Turn{Health: health}})
+		g := &onGPU{GPUDetector: n, links: d.links, turn: workers.Turn{Health: health}}
+		lookers, onGPUs = append(lookers, g), append(onGPUs, g)
 	}
+	d.onGPUs.Store(&onGPUs)
 	return lookers, err
 }
 
@@ -71,9 +85,16 @@ type onGPU struct {
 	networks.GPUDetector
 	links *links.Set
 	turn  workers.Turn
+
+	mu     sync.Mutex
+	next   *networks.GPUDetector // takes over with the next batch; nil: the one there stays
+	closed bool
+
+	closing sync.WaitGroup // of those before
 }
 
 func (g *onGPU) look(ctx context.Context, frames []ipc.Frame) []sight {
+	g.renew()
 	sights := make([]sight, len(frames))
 	outcomes := g.links.WithAll(ctx, frames, g.GPU, func(held []*links.Held, at []int) ([]error, error) {
 		batch := make([]gpuvision.Frame, len(held))

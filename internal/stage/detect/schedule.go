@@ -11,21 +11,35 @@ import (
 // camera at other numbers than those of the next. Cameras that run in step are then not all looked at at once.
 // It is safe for concurrent use.
 type schedule struct {
-	every uint64
-	phase map[string]uint64 // of each camera
-
 	mu     sync.Mutex
+	every  uint64
+	phase  map[string]uint64 // of each camera
 	next   map[string]uint64 // first sequence number that is due
 	lastNS map[string]int64  // time of the last frame, see ipc.Frame.TimeNS
 }
 
 func newSchedule(every int, cameras []config.Camera) *schedule {
-	k := uint64(max(1, every)) //nolint:gosec // at least 1
-	s := &schedule{every: k, phase: map[string]uint64{}, next: map[string]uint64{}, lastNS: map[string]int64{}}
-	for i, c := range cameras {
-		s.phase[c.Name] = uint64(i) % k //nolint:gosec // an index
-	}
+	s := &schedule{next: map[string]uint64{}, lastNS: map[string]int64{}}
+	s.set(every, cameras)
 	return s
+}
+
+// set changes the distance of the frames that are looked at, and the cameras.
+func (s *schedule) set(every int, cameras []config.Camera) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.every, s.phase = uint64(max(1, every)), map[string]uint64{} //nolint:gosec // at least 1
+	for i, c := range cameras {
+		s.phase[c.Name] = uint64(i) % s.every //nolint:gosec // an index
+	}
+}
+
+// forget gives up what is known of a camera.
+func (s *schedule) forget(camera string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.next, camera)
+	delete(s.lastNS, camera)
 }
 
 // turn tells whether a frame is to be looked at: when it is due, or when its camera's faces cannot have been

@@ -10,13 +10,20 @@ type book struct {
 
 func newBook() *book { return &book{cameras: map[string]*regions{}} }
 
-// of returns the regions of a camera; the first time they are new, with room for limit faces.
-func (b *book) of(camera string, limit int) (r *regions, first bool) {
+// of returns the regions of a camera; the first time they are new.
+func (b *book) of(camera string) (r *regions, first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r = b.cameras[camera]; r == nil {
-		r, first = &regions{limit: limit}, true
+		r, first = &regions{}, true
 		b.cameras[camera] = r
 	}
 	return r, first
+}
+
+// forget gives up the regions of a camera.
+func (b *book) forget(camera string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.cameras, camera)
 }

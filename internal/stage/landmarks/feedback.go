@@ -38,3 +38,10 @@ func (f *feedback) take(camera string) *ipc.Tracks {
 	}
 	return &tracks
 }
+
+// forget gives up the last message of a camera.
+func (f *feedback) forget(camera string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.last, camera)
+}

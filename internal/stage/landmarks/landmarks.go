@@ -8,8 +8,10 @@ package landmarks
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"facetrack/internal/clock"
+	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/queue"
@@ -23,6 +25,7 @@ type landmarks struct {
 	batches  *queue.Batches[ipc.Detections]
 	feedback *feedback
 	book     *book
+	limits   atomic.Pointer[config.Landmarks] // in effect
 }
 
 // Run is the stage's main function.
@@ -32,6 +35,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 		env: env, links: links.New(env), feedback: newFeedback(), book: newBook(),
 		batches: queue.NewBatches[ipc.Detections](queue.BatchOptions{Limit: cfg.Landmarks.MaxQueue, First: cfg.FirstCameras()}),
 	}
+	l.limits.Store(&cfg.Landmarks)
 	defer func() { _ = l.links.Close() }()
 	crew := l.crew()
 	defer func() { _ = crew.Close() }()
@@ -45,10 +49,26 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if err := l.subscribe(); err != nil {
 		return err
 	}
+	defer env.Follow(ctx, stage.Follower{Apply: l.apply, Forget: l.forget})()
 	env.Ready()
 	return crew.Run(ctx, func(working context.Context, f finder) {
 		l.batches.Each(working, l.apart(f), func(frames []ipc.Detections) { l.frames(ctx, f, frames) })
 	})
+}
+
+// apply takes a changed configuration over between two frames.
+func (l *landmarks) apply(_, to config.Config) error {
+	l.limits.Store(&to.Landmarks)
+	l.batches.Prefer(to.FirstCameras())
+	return nil
+}
+
+// forget gives up what is known of a camera that was removed.
+func (l *landmarks) forget(camera string) {
+	l.links.Forget(camera)
+	l.batches.Forget(camera)
+	l.book.forget(camera)
+	l.feedback.forget(camera)
 }
 
 func (l *landmarks) subscribe() error {
@@ -76,10 +96,11 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 	var looks []look
 	var index []int
 	for i, d := range frames {
-		state, first := l.book.of(d.Camera, l.env.Config.Landmarks.MaxFaces)
+		state, first := l.book.of(d.Camera)
 		if first {
 			state.restore(l.feedback.take(d.Camera), d.TimeNS())
 		}
+		state.limit = l.limits.Load().MaxFaces
 		if candidates[i] = state.candidates(d); len(candidates[i]) > 0 {
 			looks, index = append(looks, look{d.Frame, rois(candidates[i])}), append(index, i)
 			continue
@@ -105,9 +126,9 @@ func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Dete
 }
 
 func (l *landmarks) pass(d ipc.Detections, set *topology.Topology, from []candidate, f found, begin int64) {
-	state, _ := l.book.of(d.Camera, 0)
+	state, _ := l.book.of(d.Camera)
 	out := ipc.Landmarks{Frame: d.Frame, Topology: set.Name}
-	out.Faces = state.keep(d.TimeNS(), from, f, l.env.Config.Landmarks.MinPresence)
+	out.Faces = state.keep(d.TimeNS(), from, f, l.limits.Load().MinPresence)
 	out.Stamps.Landmarks = clock.Now()
 	if err := l.env.Publish(d.Camera, ipc.KindLandmarks, &out); err != nil {
 		l.env.Drop(d.Frame, links.ReasonBus)

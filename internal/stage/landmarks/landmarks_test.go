@@ -103,6 +103,7 @@ func TestRestartedStageTakesTheTrackersFaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &landmarks{env: r.env, links: links.New(r.env), feedback: newFeedback(), book: newBook()}
+	l.limits.Store(&r.cfg.Landmarks)
 	defer func() { _ = l.links.Close() }()
 	finder := &onHost{model, l.links}
 	defer func() { _ = finder.Close() }()

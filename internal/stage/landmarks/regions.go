@@ -13,7 +13,7 @@ const (
 
 // regions remembers where the faces of one camera were in its last frame.
 type regions struct {
-	limit  int
+	limit  int   // of faces
 	timeNS int64 // of the last frame, see ipc.Frame.TimeNS
 	known  []known
 }

@@ -152,6 +152,20 @@ func (s *Set) settle() {
 	s.warm.down()
 }
 
+// Forget gives the link to a camera back that is not to come again.
+func (s *Set) Forget(camera string) {
+	s.mu.Lock()
+	l := s.links[camera]
+	delete(s.links, camera)
+	s.mu.Unlock()
+	if l == nil {
+		return
+	}
+	if err := l.Close(); err != nil {
+		s.env.Log.Debug("link not given back", "camera", camera, "error", err)
+	}
+}
+
 // Close gives all links back.
 func (s *Set) Close() error {
 	s.guests.close()

@@ -4,9 +4,11 @@ package lslout
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"facetrack/internal/clock"
+	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/queue"
 	"facetrack/internal/streams"
@@ -39,7 +41,21 @@ func (o *outlets) Open(info lsl.StreamInfo) (streams.Stream, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, outlet)
-	return outlet, nil
+	return &counted{outlet, o}, nil
+}
+
+// counted is an outlet that is counted until it is closed.
+type counted struct {
+	*lsl.Outlet
+	by *outlets
+}
+
+// Close closes it.
+func (c *counted) Close() error {
+	c.by.mu.Lock()
+	c.by.all = slices.DeleteFunc(c.by.all, func(o *lsl.Outlet) bool { return o == c.Outlet })
+	c.by.mu.Unlock()
+	return c.Outlet.Close()
 }
 
 // state tells who reads.
@@ -65,6 +81,7 @@ type output struct {
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
 	if !env.Config.LSL.Enabled {
+		defer env.Follow(ctx, stage.Follower{Apply: func(config.Config, config.Config) error { return nil }})()
 		env.Ready()
 		<-ctx.Done()
 		return nil
@@ -78,6 +95,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if err != nil {
 		return err
 	}
+	defer env.Follow(ctx, stage.Follower{Apply: o.apply, Forget: o.forget})()
 	env.Ready()
 	var worker sync.WaitGroup
 	worker.Go(func() {
@@ -103,6 +121,15 @@ func open(ctx context.Context, env *stage.Env) (*output, error) {
 	set, err := streams.New(env.Config, sink, env.Log)
 	return &output{env: env, queue: queue.New[ipc.Tracks](maxQueue), set: set}, err
 }
+
+// apply takes a changed configuration over.
+func (o *output) apply(_, to config.Config) error {
+	o.set.Configure(to)
+	return nil
+}
+
+// forget closes the streams of a camera that was removed.
+func (o *output) forget(camera string) { o.set.Complain("camera removed", o.set.Forget(camera)) }
 
 func (o *output) receive(data []byte) {
 	t, err := o.set.Read(data)

@@ -55,6 +55,9 @@ func OpenDetector(cfg config.Config) (*Detector, error) {
 	return &Detector{d, session}, nil
 }
 
+// Tune takes the thresholds and the number of faces of another configuration. It is called between two frames.
+func (d *Detector) Tune(cfg config.Config) { d.Detector.Tune(detectorOptions(cfg)) }
+
 // Backend names what runs the network.
 func (d *Detector) Backend() string { return d.session.Backend() }
 

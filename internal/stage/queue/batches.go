@@ -68,6 +68,22 @@ func (b *Batches[T]) Shape(most int, wait time.Duration, eager bool) {
 	b.wake()
 }
 
+// Prefer changes which cameras go first, as in BatchOptions.
+func (b *Batches[T]) Prefer(first func(camera string) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opts.First = first
+}
+
+// Forget gives up the line of a camera that is not to come again; one with items stays.
+func (b *Batches[T]) Forget(camera string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.lines[camera]; l != nil && len(l.items) == 0 && !l.busy {
+		delete(b.lines, camera)
+	}
+}
+
 // Push adds an item and returns the one that had to make room, if any.
 func (b *Batches[T]) Push(camera string, item T) (evicted T, dropped bool) {
 	b.mu.Lock()

@@ -33,7 +33,13 @@ func NewBus(t testing.TB, change ...func(*server.Options)) *Bus {
 	if !s.ReadyForConnections(Deadline) {
 		t.Fatal("the NATS server does not start")
 	}
-	b := &Bus{T: t, URL: s.ClientURL()}
+	return On(t, s.ClientURL())
+}
+
+// On is a Bus on a server that runs already.
+func On(t testing.TB, url string) *Bus {
+	t.Helper()
+	b := &Bus{T: t, URL: url}
 	b.NC = b.Connect()
 	return b
 }

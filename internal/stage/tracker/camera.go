@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/ipc"
 	"facetrack/track"
@@ -20,6 +21,7 @@ const (
 // camera is the tracker of one camera, and what the bucket knows of it.
 type camera struct {
 	people *track.Tracker
+	now    *config.Config // in effect for it
 	seats  seats
 	bucket *ipc.Bucket // nil: nothing is remembered
 	log    *slog.Logger

@@ -8,6 +8,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/config"
@@ -30,7 +31,8 @@ const sameLooks = 0.8
 type tracker struct {
 	env     *stage.Env
 	acks    *ipc.Acker
-	options track.Options
+	head    *track.PoseSolver
+	now     atomic.Pointer[config.Config] // in effect
 	pairs   *pairs
 	pool    *queue.Pool[message]
 	cameras []map[string]*camera // one map a worker, touched by that worker alone
@@ -39,25 +41,24 @@ type tracker struct {
 // message is a landmarks message, of which so far only the frame is known: the workers decode, each its own cameras' frames.
 type message struct {
 	frame ipc.Frame
-	data  []byte
+	data  []byte // nil: nothing comes from this camera any more
 }
 
 // Run is the stage's main function.
 func Run(ctx context.Context, env *stage.Env) error {
-	options := trackOptions(env.Config.Tracker)
 	head, err := networks.OpenHead(env.Config)
 	if err != nil {
 		return stage.Permanent(err)
 	}
-	options.Pose = head
 	pairs, err := newPairs(env)
 	if err != nil {
 		return stage.Permanent(err)
 	}
 	t := &tracker{
-		env: env, pairs: pairs, options: options, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
+		env: env, pairs: pairs, head: head, acks: ipc.NewAcker(env.Bus, env.Config.Rig, env.Log),
 		pool: queue.NewPool[message](runtime.NumCPU(), maxQueue),
 	}
+	t.now.Store(&env.Config)
 	for range t.pool.Workers() {
 		t.cameras = append(t.cameras, map[string]*camera{})
 	}
@@ -65,6 +66,7 @@ func Run(ctx context.Context, env *stage.Env) error {
 	if _, err := env.Subscribe(ipc.KindLandmarks, t.receive); err != nil {
 		return err
 	}
+	defer env.Follow(ctx, stage.Follower{Apply: t.apply, Forget: t.forget})()
 	env.Ready()
 	var workers sync.WaitGroup
 	for w := range t.cameras {
@@ -80,7 +82,7 @@ func (t *tracker) receive(data []byte) {
 		t.ignore(err)
 		return
 	}
-	if old, dropped := t.pool.Push(f.Camera, message{f, data}); dropped {
+	if old, dropped := t.pool.Push(f.Camera, message{f, data}); dropped && old.data != nil {
 		t.env.Drop(old.frame, links.ReasonQueueFull)
 	}
 }
@@ -88,6 +90,10 @@ func (t *tracker) receive(data []byte) {
 func (t *tracker) ignore(err error) { t.env.Log.Warn("landmarks message ignored", "error", err) }
 
 func (t *tracker) message(ctx context.Context, worker int, m message) {
+	if m.data == nil {
+		delete(t.cameras[worker], m.frame.Camera)
+		return
+	}
 	l, err := ipc.DecodeLandmarks(m.data)
 	if err != nil {
 		t.ignore(err)
@@ -101,11 +107,16 @@ func (t *tracker) message(ctx context.Context, worker int, m message) {
 func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	begin := clock.Now()
 	c := t.camera(ctx, worker, &l)
+	now := t.now.Load()
+	if c.now != now {
+		c.now = now
+		c.people.Configure(t.options(now, l.Camera))
+	}
 	result := c.people.Update(observation(l))
 	c.remember(&l.Frame, len(result.Born) > 0) // before anybody hears of a new number
 	out := ipc.Tracks{Frame: l.Frame, Topology: l.Topology, Faces: []ipc.TrackedFace{}, Lost: result.Lost}
 	for _, f := range result.Faces {
-		face := trackedFace(f, t.env.Config.Tracker.KeepRaw)
+		face := trackedFace(f, now.Tracker.KeepRaw)
 		face.Confidence = l.Faces[f.Index].Confidence
 		out.Faces = append(out.Faces, face)
 	}
@@ -125,17 +136,37 @@ func (t *tracker) camera(ctx context.Context, worker int, l *ipc.Landmarks) *cam
 	f := &l.Frame
 	cameras := t.cameras[worker]
 	if cameras[f.Camera] == nil {
-		options := t.options
-		options.HFOVDegrees = t.env.Config.CameraNamed(f.Camera).HFOV
-		head := t.options.Pose.Topology().Name
+		now := t.now.Load()
+		head := t.head.Topology().Name
 		if set, ok := topology.Named(l.Topology); !ok || set.Name != head {
 			t.env.Log.Warn("no poses: the points are of another set than the landmark model's here", "camera", f.Camera, "points", l.Topology, "model", head)
 		}
-		c := openCamera(ctx, t.env, options, f)
-		c.seats = newSeats(t.env.Config.ParticipantsOf(f.Camera))
+		c := openCamera(ctx, t.env, t.options(now, f.Camera), f)
+		c.now = now
+		c.seats = newSeats(now.ParticipantsOf(f.Camera))
 		cameras[f.Camera] = c
 	}
 	return cameras[f.Camera]
+}
+
+// apply takes a changed configuration over; each camera does with its next frame.
+func (t *tracker) apply(_, to config.Config) error {
+	t.now.Store(&to)
+	return nil
+}
+
+// forget gives up what is known of a camera that was removed, in its worker.
+func (t *tracker) forget(camera string) {
+	if old, dropped := t.pool.Push(camera, message{frame: ipc.Frame{Camera: camera}}); dropped && old.data != nil {
+		t.env.Drop(old.frame, links.ReasonQueueFull)
+	}
+}
+
+// options of a camera.
+func (t *tracker) options(c *config.Config, camera string) track.Options {
+	o := trackOptions(c.Tracker)
+	o.Pose, o.HFOVDegrees = t.head, c.CameraNamed(camera).HFOV
+	return o
 }
 
 func trackOptions(c config.Tracker) track.Options {
