@@ -13,8 +13,8 @@ const VariablePrefix = "FACETRACK_"
 
 // otherVariables begin alike and are no settings.
 var otherVariables = []string{
-	"FACETRACK_ASSETS", "FACETRACK_BIN", "FACETRACK_CUDA_H", "FACETRACK_FAULTS", "FACETRACK_FRAMES", "FACETRACK_HOLDOUT",
-	"FACETRACK_LIBCUDA", "FACETRACK_LIBNVML", "FACETRACK_NATS", "FACETRACK_SUPERVISED",
+	"FACETRACK_ASSETS", "FACETRACK_BIN", "FACETRACK_CREDENTIALS", "FACETRACK_CUDA_H", "FACETRACK_FAULTS", "FACETRACK_FRAMES", "FACETRACK_HOLDOUT",
+	"FACETRACK_LIBCUDA", "FACETRACK_LIBNVML", "FACETRACK_NATS", "FACETRACK_SUPERVISED", "FACETRACK_TLS_CA",
 }
 
 // Variable is the name of the environment variable of a key.
@@ -59,7 +59,7 @@ func (l *Loaded) overlay(environ []string) error {
 // nearestVariable is the variable that was probably meant, "" when the name is nothing like a setting.
 func nearestVariable(name string, known map[string]string) (best string) {
 	for _, other := range otherVariables {
-		if name == other || strings.HasPrefix(name, other+"_") {
+		if name == other || strings.HasPrefix(name, "FACETRACK_FAULTS_") {
 			return ""
 		}
 	}
