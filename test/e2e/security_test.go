@@ -237,3 +237,33 @@ func TestOpenAddressWithoutCredentials(t *testing.T) {
 	}
 	oneClearLine(t, r.stderr.String(), "credentials and TLS are required", "facetrack auth init", "--credentials")
 }
+
+// With permissions the configuration changes as without, by the key of up alone, and nobody is refused anything on the way.
+func TestConfigurationChangesWithPermissions(t *testing.T) {
+	r := prepare(t).withCredentials()
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
+	config := func(args ...string) string {
+		t.Helper()
+		cmd := command(t, append(append([]string{"config"}, args...), "--nats", r.url, "--rig", r.name)...)
+		cmd.Env = append(os.Environ(), r.env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("config %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	r.eventually("the rig runs", func() bool { return strings.Contains(r.stderr.String(), "is up on") })
+	if out := config("set", "detect.every=2", `cameras.more={source: "synthetic:faces=1,fps=30"}`); !strings.Contains(out, "revision 2 is in effect in 5") {
+		t.Errorf("set says:\n%s", out)
+	}
+	config("rollback", "1")
+	if out := config("history"); !strings.Contains(out, "rollback to revision 1") {
+		t.Errorf("history says:\n%s", out)
+	}
+	if out := config("get", "detect.every"); out != "detect.every: 5\n" {
+		t.Errorf("get says %s", out)
+	}
+	r.interrupt()
+	r.mustEnd()
+	r.refusals()
+}
