@@ -16,6 +16,9 @@ import (
 // settingsHistory is the most that a key-value bucket keeps.
 const settingsHistory = 64
 
+// rewatchEvery is how often a server that is back is asked for changes until it answers.
+const rewatchEvery = 250 * time.Millisecond
+
 const settingsKey = "config"
 
 // Settings keeps the configuration of a rig, with its history, in a bucket of its own: facetrack-config_<rig>, key config.
@@ -141,19 +144,28 @@ func (s *Settings) watch(ctx context.Context, w jetstream.KeyWatcher, out chan<-
 	defer close(out)
 	defer func() { _ = w.Stop() }() // fails on a connection that is closed
 	updates := w.Updates()
+	var retry <-chan time.Time // while a server that is back does not serve buckets yet
+	anew := func() {
+		again, err := s.kv.Watch(ctx, settingsKey)
+		if err != nil {
+			retry = time.After(rewatchEvery)
+			return
+		}
+		_ = w.Stop()
+		w, updates, retry = again, again.Updates(), nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case _, ok := <-back:
 			if !ok { // the connection is closed
-				back = nil
+				back, retry = nil, nil
 				continue
 			}
-			if again, err := s.kv.Watch(ctx, settingsKey); err == nil {
-				_ = w.Stop()
-				w, updates = again, again.Updates()
-			}
+			anew()
+		case <-retry:
+			anew()
 		case e, ok := <-updates:
 			switch {
 			case !ok:

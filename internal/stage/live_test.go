@@ -196,6 +196,7 @@ func TestServerThatGoesAndComesBack(t *testing.T) {
 	if c := stagetest.Next(t, k.applied); c.Detect.Every != 6 {
 		t.Errorf("applied %+v", c.Detect)
 	}
+	k.Eventually("revision 2 is in effect", func() bool { return k.env.Telemetry.Snapshot().Config.Revision == 2 })
 	k.inEffect(2, 0)
 }
 
