@@ -189,6 +189,7 @@ func TestServerThatGoesAndComesBack(t *testing.T) {
 	port := first.Addr().(*net.TCPAddr).Port
 	first.Shutdown()
 	first.WaitForShutdown()
+	k.Eventually("the connection is gone", func() bool { return !k.NC.IsConnected() })
 	k.inEffect(1, 0)
 	stagetest.NewBus(t, stagetest.JetStream(dir), func(o *server.Options) { o.Port = port })
 	k.Eventually("the connection is back", k.NC.IsConnected)
