@@ -53,9 +53,14 @@ func denied(nc interface{ LastError() error }, rig string) error {
 	return nil
 }
 
+// lasting tells errors of access that stay until somebody changes keys, certificates or permissions.
+func lasting(err error) bool {
+	return errors.Is(err, auth.ErrCredentials) || errors.Is(err, ipc.ErrAccess)
+}
+
 // lastingAccess marks errors of access that a restart does not cure.
 func lastingAccess(err error) error {
-	if errors.Is(err, auth.ErrCredentials) || errors.Is(err, ipc.ErrAccess) {
+	if lasting(err) {
 		return stage.Permanent(err)
 	}
 	return err

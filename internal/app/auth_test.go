@@ -298,6 +298,27 @@ func TestPrepareMakesTheBucket(t *testing.T) {
 	}
 }
 
+// Whoever may not look on is told so at once; a reader is shown that nothing runs.
+func TestTopNeedsAKey(t *testing.T) {
+	dir := credentials(t)
+	b, _ := guarded(t, dir, "127.0.0.1:-1")
+	for want, args := range map[string][]string{
+		"CA that is not known":     {"--credentials", credentials(t)},
+		"no access to NATS":        {"--tls-ca", filepath.Join(dir, "ca.pem")},
+		`no access to rig "other"`: {"--credentials", dir, "--rig", "other"},
+	} {
+		code, _, stderr := run(t, append([]string{"top", "--once", "--nats", b.url(), "--interval", "100ms"}, args...)...)
+		if code != 1 {
+			t.Errorf("%q: status %d", args, code)
+		}
+		expectLine(t, stderr, want)
+	}
+	_, stdout, stderr := run(t, "top", "--once", "--nats", b.url(), "--interval", "100ms", "--credentials", dir)
+	if strings.Contains(stdout+stderr, "access") || !strings.Contains(stdout+stderr, "lab") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
 // A stranger who speaks the protocol by hand hears nothing either.
 func TestServerSaysNothingBeforeTheKey(t *testing.T) {
 	dir := credentials(t)

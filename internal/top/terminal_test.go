@@ -20,6 +20,10 @@ import (
 
 const deadline = 60 * time.Second
 
+func dialer(url string) func(name string) (*ipc.Conn, error) {
+	return func(name string) (*ipc.Conn, error) { return ipc.Connect(url, name, slog.New(slog.DiscardHandler)) }
+}
+
 // simulated is a terminal without a terminal, and whether it was given back.
 type simulated struct {
 	tcell.SimulationScreen
@@ -142,7 +146,7 @@ func TestShowFollowsTheRigAndTheKeys(t *testing.T) {
 	capture := serve(t, s.ClientURL(), "capture")
 	capture.State("cam0", "running")
 	screen := simulate(t)
-	done := show(t.Context(), screen, New("lab", s.ClientURL()), NewWatcher(s.ClientURL(), "lab", 50*time.Millisecond))
+	done := show(t.Context(), screen, New("lab", s.ClientURL()), NewWatcher(dialer(s.ClientURL()), "lab", 50*time.Millisecond))
 	screen.until(t, "1 camera ")
 	screen.until(t, "no detect, landmark")
 	capture.State("cam0", "lost: cable")
@@ -186,7 +190,7 @@ func TestShowWaitsForTheServer(t *testing.T) {
 	s.WaitForShutdown()
 	screen := simulate(t)
 	ctx, stop := context.WithCancel(t.Context())
-	done := show(ctx, screen, New("lab", url), NewWatcher(url, "lab", 50*time.Millisecond))
+	done := show(ctx, screen, New("lab", url), NewWatcher(dialer(url), "lab", 50*time.Millisecond))
 	screen.until(t, "no NATS server at")
 	s = startServer(t, port)
 	screen.until(t, "no process of rig")
@@ -215,7 +219,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 
 func TestBrokenTerminalEndsTheView(t *testing.T) {
 	screen := simulate(t)
-	done := show(t.Context(), screen, New("lab", ""), NewWatcher("nats://127.0.0.1:1", "lab", time.Hour))
+	done := show(t.Context(), screen, New("lab", ""), NewWatcher(dialer("nats://127.0.0.1:1"), "lab", time.Hour))
 	screen.until(t, "no NATS server")
 	if err := screen.PostEvent(tcell.NewEventError(context.DeadlineExceeded)); err != nil {
 		t.Fatal(err)
@@ -227,7 +231,7 @@ func TestBrokenTerminalEndsTheView(t *testing.T) {
 
 func TestPrintOnce(t *testing.T) {
 	s := startServer(t, -1)
-	w := func() *Watcher { return NewWatcher(s.ClientURL(), "lab", 100*time.Millisecond) }
+	w := func() *Watcher { return NewWatcher(dialer(s.ClientURL()), "lab", 100*time.Millisecond) }
 	var out bytes.Buffer
 	err := Print(t.Context(), &out, New("lab", s.ClientURL()), w(), true)
 	if err == nil || !strings.Contains(err.Error(), `no process of rig "lab" answers`) || out.Len() > 0 {
@@ -262,7 +266,7 @@ func TestPrintAgainAndAgain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, done := make(lines, 100), make(chan error, 1)
 	go func() {
-		done <- Print(ctx, out, New("lab", s.ClientURL()), NewWatcher(s.ClientURL(), "lab", 20*time.Millisecond), false)
+		done <- Print(ctx, out, New("lab", s.ClientURL()), NewWatcher(dialer(s.ClientURL()), "lab", 20*time.Millisecond), false)
 	}()
 	for range 3 {
 		select {

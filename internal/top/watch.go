@@ -2,8 +2,8 @@ package top
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -30,7 +30,8 @@ const (
 
 // Watcher asks a rig again and again. It waits for a server that is not there.
 type Watcher struct {
-	url, rig string
+	dial     func(name string) (*ipc.Conn, error)
+	rig      string
 	interval time.Duration
 	nc       *ipc.Conn
 
@@ -38,9 +39,9 @@ type Watcher struct {
 	Events  chan ipc.Event
 }
 
-// NewWatcher returns a watcher that asks every interval once Run is called.
-func NewWatcher(url, rig string, interval time.Duration) *Watcher {
-	return &Watcher{url: url, rig: rig, interval: interval, Samples: make(chan Sample), Events: make(chan ipc.Event, 64)}
+// NewWatcher returns a watcher that asks every interval once Run is called, over a connection that dial makes.
+func NewWatcher(dial func(name string) (*ipc.Conn, error), rig string, interval time.Duration) *Watcher {
+	return &Watcher{dial: dial, rig: rig, interval: interval, Samples: make(chan Sample), Events: make(chan ipc.Event, 64)}
 }
 
 // Run asks until ctx is done.
@@ -81,6 +82,9 @@ func (w *Watcher) ask() Sample {
 	if err != nil {
 		s.Away = oneLine(err.Error())
 	}
+	if refused := w.nc.LastError(); len(all) == 0 && errors.Is(refused, nats.ErrPermissionViolation) {
+		s.Away = oneLine(refused.Error())
+	}
 	s.Stats, s.At = all, time.Now()
 	return s
 }
@@ -89,7 +93,7 @@ func (w *Watcher) connect() error {
 	if w.nc != nil {
 		return nil
 	}
-	nc, err := ipc.Connect(w.url, "facetrack-top", slog.New(slog.DiscardHandler))
+	nc, err := w.dial("facetrack-top")
 	if err != nil {
 		return err
 	}
