@@ -62,7 +62,7 @@ func TestPermissionsSuffice(t *testing.T) {
 		gpu             bool
 		args            []string
 	}{
-		{"device memory", "cuda-ipc", true, nil},
+		{"device memory", "cuda-ipc", true, []string{"--backend", "cpu"}},
 		{"copies", "copy", false, []string{"--transport", "copy"}},
 		{"threads", threadLink, false, []string{"--threads"}},
 	} {
