@@ -13,6 +13,8 @@ PACKAGES := ./...
 RACE    := ./lsl/... ./xdf/... ./internal/... ./track/...
 # The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
 CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu/...
+# Packages of one goroutine, whose tests calculate a lot.
+ALONE   := ./internal/modeleval/... ./internal/testmodels/... ./internal/truth/... ./track/synchrony/...
 # Those that spend their time in emulated kernels, of which the race detector knows nothing; the stages' tests race what is around them.
 KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench/... ./infer/cuda/...
 
@@ -77,7 +79,7 @@ unit: setup
 	go test -tags cuda $(filter-out ./infer/cuda/..., $(CUDA))
 
 race: setup
-	go test -race $$(go list $(RACE) | grep -vxF "$$(go list $(CUDA) 2>/dev/null)")
+	go test -race $$(go list $(RACE) | grep -vxF "$$(go list $(CUDA) $(ALONE) 2>/dev/null)")
 	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
 
 # Every fuzz target on its committed inputs.
