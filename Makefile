@@ -12,18 +12,18 @@ PACKAGES := ./...
 # knows nothing of it.
 RACE    := ./lsl/... ./xdf/... ./internal/... ./track/...
 # The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
-CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu/...
+CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu ./test/gpu/media/...
 # Packages of one goroutine, whose tests calculate a lot.
 ALONE   := ./internal/modeleval/... ./internal/testmodels/... ./internal/truth/... ./track/synchrony/...
 # Those that spend their time in emulated kernels, of which the race detector knows nothing; the stages' tests race what is around them.
-KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench/... ./infer/cuda/...
+KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench/... ./infer/cuda/... ./test/gpu/media/...
 
 # Tag cuda builds against our own cuda.h and an empty libcuda.a, whether a toolkit is installed or not (internal/cuda/include).
 # What is set here replaces Go's own "-O2 -g". What comes from outside, make's command line included, is added behind it.
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu eval vet lint unit race corpora fuzz e2e kernels training-test fmt clean
+.PHONY: all setup build test demo bench-cpu eval vet lint unit race fuzz e2e kernels training-test fmt clean
 
 all: build
 
@@ -48,7 +48,8 @@ EVAL ?=
 eval: build
 	FACETRACK_HOLDOUT='$(FACETRACK_HOLDOUT)' bin/facetrack eval --out docs/models $(EVAL)
 
-test: vet lint unit race corpora e2e
+# unit runs every fuzz target on its committed inputs, too.
+test: vet lint unit race e2e
 
 vet: setup
 	go vet $(PACKAGES)
@@ -82,11 +83,7 @@ race: setup
 	go test -race $$(go list $(RACE) | grep -vxF "$$(go list $(CUDA) $(ALONE) 2>/dev/null)")
 	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
 
-# Every fuzz target on its committed inputs.
-corpora: setup
-	go test -run '^Fuzz' $(PACKAGES)
-
-# The same, and a few seconds of new inputs for each target (FUZZTIME); not part of test, because its builds take minutes.
+# A few seconds of new inputs for each fuzz target (FUZZTIME); not part of test, because its builds take minutes.
 fuzz:
 	@scripts/fuzz.sh
 
