@@ -6,8 +6,6 @@ import torch
 
 import native
 
-BLOCKS = 2000  # that the gradients of weights are spread over
-
 
 class Job(ctypes.Structure):
     _fields_ = (
@@ -19,15 +17,9 @@ class Job(ctypes.Structure):
 
 def job(x, out, stride, padding, **tensors):
     images, channels, height, width = x.shape
-    splits = max(1, min(images, BLOCKS // channels))
     given = {k: v.data_ptr() for k, v in dict(tensors, x=x).items() if v is not None}
-    half = {torch.float32: 0, torch.bfloat16: 1}[x.dtype]
     return Job(images=images, channels=channels, height=height, width=width, out_height=out[0], out_width=out[1], stride=stride, padding=padding,
-               half=half, splits=splits, **given)
-
-
-def run(direction, x, made):
-    native.call(native.function("depth.cu", f"facetrack_depth_{direction}", x.device.type == "cuda", Job, ctypes.c_void_p), x, made)
+               half=native.HALF[x.dtype], splits=native.splits(images, channels), **given)
 
 
 class Depthwise(torch.autograd.Function):
@@ -36,7 +28,7 @@ class Depthwise(torch.autograd.Function):
         x, weight = x.contiguous(), weight.float().contiguous()
         out = tuple((n + 2 * padding - 3) // stride + 1 for n in x.shape[2:])
         y = x.new_empty(x.shape[:2] + out)
-        run("forward", x, job(x, out, stride, padding, y=y, weight=weight))
+        native.run("depth.cu", "facetrack_depth_forward", job(x, out, stride, padding, y=y, weight=weight), x)
         ctx.save_for_backward(x, weight)
         ctx.stride, ctx.padding = stride, padding
         return y
@@ -48,7 +40,7 @@ class Depthwise(torch.autograd.Function):
         made = job(x, dy.shape[2:], ctx.stride, ctx.padding, dy=dy, dx=dx, weight=weight, dweight=dweight)
         partial = torch.empty(made.splits, x.shape[1], 9, device=x.device)
         made.partial = partial.data_ptr()
-        run("backward", x, made)
+        native.run("depth.cu", "facetrack_depth_backward", made, x)
         return dx, dweight, None, None
 
 

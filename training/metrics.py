@@ -56,7 +56,7 @@ class Precision:
 def detector(net, batches):
     result = Precision()
     for target in batches:
-        priors = losses.Priors(target["image"].shape[-1], target["image"].device)
+        priors = losses.priors_of(target["image"].shape[-1], target["image"].device)
         cls, obj, boxes, _ = (v.cpu() for v in priors.decode(net(target["image"])))
         for i, (box, state) in enumerate(zip(target["box"].cpu(), target["state"].cpu())):
             result.add(boxes[i], (cls[i] * obj[i]).sqrt(), box, state)

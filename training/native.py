@@ -52,6 +52,20 @@ def function(name, symbol, cuda, *arguments):
     return f
 
 
+HALF = {torch.float32: 0, torch.bfloat16: 1}  # how norm.cu and depth.cu tell types of elements
+BLOCKS = 2000  # that sums over a batch are spread over
+
+
+def splits(images, channels):
+    """Parts of a batch whose sums are made apart."""
+    return max(1, min(images, BLOCKS // channels))
+
+
+def run(name, symbol, job, tensor):
+    """Calls a function of a source with a job and the stream of a tensor's device."""
+    call(function(name, symbol, tensor.device.type == "cuda", type(job), ctypes.c_void_p), tensor, job)
+
+
 def call(f, tensor, *arguments):
     """Calls f with the stream of a tensor's device last."""
     cuda = tensor.device.type == "cuda"

@@ -6,8 +6,6 @@ import torch
 
 import native
 
-BLOCKS = 2000  # that sums are spread over
-
 
 class Job(ctypes.Structure):
     _fields_ = (
@@ -21,16 +19,10 @@ class Job(ctypes.Structure):
 
 def job(x, momentum=0.0, epsilon=0.0, **tensors):
     images, channels = x.shape[:2]
-    splits = max(1, min(images, BLOCKS // channels))
+    splits = native.splits(images, channels)
     partial = torch.empty(splits, channels, 3, device=x.device)
     given = {k: v.data_ptr() for k, v in dict(tensors, x=x, partial=partial).items() if v is not None}
-    half = {torch.float32: 0, torch.bfloat16: 1}[x.dtype]
-    return Job(images=images, channels=channels, plane=x[0, 0].numel(), half=half, splits=splits, momentum=momentum, epsilon=epsilon, **given), partial
-
-
-def run(direction, x, made):
-    f = native.function("norm.cu", f"facetrack_norm_{direction}", x.device.type == "cuda", Job, ctypes.c_void_p)
-    native.call(f, x, made)
+    return Job(images=images, channels=channels, plane=x[0, 0].numel(), half=native.HALF[x.dtype], splits=splits, momentum=momentum, epsilon=epsilon, **given), partial
 
 
 class Fused(torch.autograd.Function):
@@ -44,7 +36,7 @@ class Fused(torch.autograd.Function):
         mean, inverse = torch.empty_like(weight), torch.empty_like(weight)
         made, _partial = job(x, momentum, epsilon, residual=residual, y=y, weight=weight, bias=bias, slope=slope, mean=mean, inverse=inverse,
                              running_mean=running_mean, running_var=running_var)
-        run("forward", x, made)
+        native.run("norm.cu", "facetrack_norm_forward", made, x)
         ctx.save_for_backward(x, residual, weight, bias, slope, mean, inverse)
         return y
 
@@ -57,7 +49,7 @@ class Fused(torch.autograd.Function):
         dslope = None if slope is None else torch.empty_like(slope)
         made, _partial = job(x, dy=dy, dx=dx, dresidual=dresidual, residual=residual, weight=weight, bias=bias, slope=slope, mean=mean, inverse=inverse,
                              dweight=dweight, dbias=dbias, dslope=dslope, total=total)
-        run("backward", x, made)
+        native.run("norm.cu", "facetrack_norm_backward", made, x)
         return dx, dresidual, dweight, dbias, dslope, None, None, None, None
 
 

@@ -50,5 +50,5 @@ def rasterize(points, triangles, height, width, perspective=True):
     depth = torch.empty(b, height, width, device=device)
     job = Job(points.data_ptr(), triangles.data_ptr(), b, points.shape[1], len(triangles), height, width, int(perspective),
               keys.data_ptr(), ids.data_ptr(), weights.data_ptr(), depth.data_ptr())
-    native.call(native.function("raster.cu", "facetrack_raster", device.type == "cuda", Job, ctypes.c_void_p), points, job)
+    native.run("raster.cu", "facetrack_raster", job, points)
     return Buffers(ids, weights, depth)

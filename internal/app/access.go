@@ -53,6 +53,14 @@ func denied(nc interface{ LastError() error }, rig string) error {
 	return nil
 }
 
+// knownRole is a role where the server knows any, which is where credentials are used.
+func knownRole(credentials string, role auth.Role) auth.Role {
+	if credentials == "" {
+		return ""
+	}
+	return role
+}
+
 // lasting tells errors of access that stay until somebody changes keys, certificates or permissions.
 func lasting(err error) bool {
 	return errors.Is(err, auth.ErrCredentials) || errors.Is(err, ipc.ErrAccess)

@@ -127,10 +127,7 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 		return lastingAccess(err)
 	}
 	defer func() { _ = nc.Close() }()
-	role := auth.Role(name)
-	if access.Credentials == "" {
-		role = ""
-	}
+	role := knownRole(access.Credentials, auth.Role(name))
 	bucket, err := openBucket(ctx, nc.Conn, rig, role)
 	if err != nil && f.Config == "" {
 		return lastingAccess(err)
@@ -244,47 +241,32 @@ func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
 
 // openBucket opens a rig's bucket. Where processes have roles, facetrack up alone may make it; without a role anybody does.
 func openBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
-	bucket, err := roleBucket(ctx, nc, rig, role)
-	if err == nil {
-		return bucket, nil
-	}
-	if refused := denied(nc, rig); refused != nil {
-		return nil, refused
-	}
-	return nil, err
+	return openStored(ctx, nc, rig, role, ipc.FindBucket, ipc.OpenBucket)
 }
 
-func roleBucket(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Bucket, error) {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, err
-	}
-	if role != "" && role != auth.Up {
-		return ipc.FindBucket(ctx, js, rig)
-	}
-	return ipc.OpenBucket(ctx, js, rig)
-}
-
+// openSettings opens what holds a rig's configuration, which is made by the same.
 func openSettings(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Settings, error) {
-	settings, err := roleSettings(ctx, nc, rig, role)
-	if err == nil {
-		return settings, nil
-	}
-	if refused := denied(nc, rig); refused != nil {
-		return nil, refused
-	}
-	return nil, err
+	return openStored(ctx, nc, rig, role, ipc.FindSettings, ipc.OpenSettings)
 }
 
-func roleSettings(ctx context.Context, nc *nats.Conn, rig string, role auth.Role) (*ipc.Settings, error) {
+type openFunc[T any] func(ctx context.Context, js jetstream.JetStream, rig string) (*T, error)
+
+func openStored[T any](ctx context.Context, nc *nats.Conn, rig string, role auth.Role, find, open openFunc[T]) (*T, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
 	}
 	if role != "" && role != auth.Up {
-		return ipc.FindSettings(ctx, js, rig)
+		open = find
 	}
-	return ipc.OpenSettings(ctx, js, rig)
+	stored, err := open(ctx, js, rig)
+	if err == nil {
+		return stored, nil
+	}
+	if refused := denied(nc, rig); refused != nil {
+		return nil, refused
+	}
+	return nil, err
 }
 
 // errNothingStored says that a process has no configuration.

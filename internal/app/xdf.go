@@ -83,20 +83,12 @@ func (c *RecordCmd) configuration(ctx context.Context, nc *nats.Conn, log *slog.
 		}
 		return cfg, err
 	}
-	settings, err := openSettings(ctx, nc, c.Rig, c.bucketRole())
+	settings, err := openSettings(ctx, nc, c.Rig, knownRole(c.Credentials, auth.Reader))
 	if err != nil {
 		return cfg, err
 	}
 	cfg, _, err = storedConfig(ctx, settings, log)
 	return cfg, err
-}
-
-// bucketRole is the role in which the rig's bucket is opened; none where the server knows no roles.
-func (c *RecordCmd) bucketRole() auth.Role {
-	if c.Credentials == "" {
-		return ""
-	}
-	return auth.Reader
 }
 
 // Open implements [streams.Sink]. A recording that has stopped takes streams and rows as ever and leaves them out.

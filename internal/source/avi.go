@@ -8,7 +8,6 @@ import (
 	"image"
 	"image/jpeg"
 	"io"
-	"os"
 
 	"facetrack/internal/clock"
 	"facetrack/internal/demo"
@@ -29,15 +28,11 @@ type aviSource struct {
 
 // openAVI leaves what is not Motion-JPEG to OpenCV.
 func openAVI(path string, opts Options) (Source, error) {
-	f, err := os.Open(path) // #nosec G304 -- the operator names the file
+	f, size, err := openSized(path)
 	if err != nil {
-		return nil, pathError(path, err)
+		return nil, err
 	}
-	st, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(pathError(path, err), f.Close())
-	}
-	s, err := newAVI(f, st.Size(), path, opts)
+	s, err := newAVI(f, size, path, opts)
 	if err == nil {
 		s.close = f.Close
 		return s, nil

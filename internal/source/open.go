@@ -75,6 +75,19 @@ func checkFile(path string, st fs.FileInfo) error {
 	return f.Close()
 }
 
+// openSized opens a file that is read from any place, and tells its size.
+func openSized(path string) (*os.File, int64, error) {
+	f, err := os.Open(path) // #nosec G304 -- the operator names the file
+	if err != nil {
+		return nil, 0, pathError(path, err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(pathError(path, err), f.Close())
+	}
+	return f, st.Size(), nil
+}
+
 // pathError puts this package's sentinels around what the operating system said about a file.
 func pathError(path string, err error) error {
 	switch {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"facetrack/internal/clock"
 )
@@ -26,15 +25,11 @@ type y4mSource struct {
 }
 
 func openY4M(path string, opts Options) (Source, error) {
-	f, err := os.Open(path) // #nosec G304 -- the operator names the file
+	f, size, err := openSized(path)
 	if err != nil {
-		return nil, pathError(path, err)
+		return nil, err
 	}
-	st, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(pathError(path, err), f.Close())
-	}
-	s, err := newY4M(f, st.Size(), path, opts)
+	s, err := newY4M(f, size, path, opts)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
