@@ -170,15 +170,19 @@ func (f *fleet) remove(name string) {
 	})
 }
 
-// close closes all cameras that are open.
+// close ends all cameras, waits until the last frame of each is through, and closes those that are open.
 func (f *fleet) close() {
 	f.fail()
 	f.mu.Lock()
+	f.over = true
 	var open []*member
 	for _, m := range f.members {
 		open = append(open, m)
 	}
 	f.mu.Unlock()
+	for _, m := range open {
+		<-m.ended
+	}
 	closeAll(open)
 	f.closing.Wait()
 }
