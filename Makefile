@@ -1,5 +1,6 @@
 # make demo   tracks a clip whose truth is known      make test       every test
 # make build  the programs in bin/                   make bench-cpu  the figures of docs/benchmarks
+# make deb    the Debian package in bin/, tried out (nfpm is fetched)
 # make eval   how good the networks are: docs/models
 # make fuzz   new inputs for every fuzz target    make training-test  tests of training/ (Python, PyTorch)
 
@@ -23,7 +24,7 @@ KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu eval vet lint unit race fuzz e2e kernels training-test fmt clean
+.PHONY: all setup build test demo bench-cpu eval vet lint units unit race fuzz e2e group deb kernels training-test fmt clean
 
 all: build
 
@@ -49,7 +50,7 @@ eval: build
 	FACETRACK_HOLDOUT='$(FACETRACK_HOLDOUT)' bin/facetrack eval --out docs/models $(EVAL)
 
 # unit runs every fuzz target on its committed inputs, too.
-test: vet lint unit race e2e
+test: vet lint units unit race e2e group
 
 vet: setup
 	go vet $(PACKAGES)
@@ -59,6 +60,10 @@ vet: setup
 
 lint: setup bin/golangci-lint
 	bin/golangci-lint run
+
+# What systemd says of the services.
+units:
+	@test/systemd/units.sh
 
 bin/golangci-lint: scripts/tools/go.mod
 	@mkdir -p bin
@@ -90,6 +95,15 @@ fuzz:
 e2e: build bin/nats
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags 'e2e cuda' -timeout 12m ./test/e2e/...
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
+
+# The services under a systemd of their own; needs root and says SKIP where that cannot be.
+group: build
+	@test/systemd/group.sh bin
+
+# For the release of Debian or Ubuntu that it is made on.
+deb: build
+	@scripts/deb.sh bin
+	@test/systemd/package.sh bin
 
 # Needs Python 3 with PyTorch and NumPy, and a C++ compiler; not part of test.
 PYTHON ?= python3

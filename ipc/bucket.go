@@ -21,7 +21,7 @@ var (
 	// ErrConflict: somebody else changed the key since it was read.
 	ErrConflict = errors.New("the key was changed meanwhile: read it again")
 	// ErrNoBucket: nobody has made the bucket of the rig.
-	ErrNoBucket = errors.New("the rig has no bucket: facetrack up makes it, and so does facetrack auth prepare")
+	ErrNoBucket = errors.New("the rig has no bucket: facetrack up makes it, and so do facetrack begin and facetrack auth prepare")
 )
 
 // Bucket keeps the ring state and the identities of a rig in a JetStream key-value bucket; its configuration is in [Settings].

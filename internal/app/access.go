@@ -1,13 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/auth"
+	"facetrack/internal/config"
 	"facetrack/internal/stage"
 	"facetrack/ipc"
 )
@@ -33,7 +36,12 @@ func accessArgs(a auth.Access) (args []string) {
 	return args
 }
 
-// dial connects to a NATS server in a role.
+// or adds what the configuration names where no flag does.
+func (f AccessFlags) or(c config.NATS) auth.Access {
+	return auth.Access{Credentials: cmp.Or(f.Credentials, c.Credentials), CA: cmp.Or(f.TLSCA, c.TLS.CA)}
+}
+
+// dial connects to a NATS server in a role. Who has no key of a role takes the credentials that the environment names, if any.
 func dial(url, name string, role auth.Role, a auth.Access, log *slog.Logger, more ...nats.Option) (*ipc.Conn, error) {
 	opts, err := a.Options(role)
 	if err != nil {
@@ -41,6 +49,8 @@ func dial(url, name string, role auth.Role, a auth.Access, log *slog.Logger, mor
 	}
 	if a.Credentials != "" {
 		log = log.With("role", role)
+	} else if path := cmp.Or(os.Getenv(credentialsEnv), handedOver(credentialsFile)); path != "" {
+		opts = append(opts, nats.UserCredentials(path))
 	}
 	return ipc.Connect(url, name, log, append(opts, more...)...)
 }

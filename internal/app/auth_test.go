@@ -2,7 +2,9 @@ package app
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"facetrack/internal/app/supervise"
 	"facetrack/internal/auth"
@@ -159,7 +163,7 @@ func TestStageWithAWrongKey(t *testing.T) {
 	b, _ := guarded(t, credentials(t), "127.0.0.1:-1")
 	other := credentials(t)
 	file := write(t, "f.yaml", "nats: {credentials: "+other+"}\n")
-	for name, args := range map[string][]string{"flag": {"--credentials", other}, "file": {"--config", file}} {
+	for name, args := range map[string][]string{"flag": {"--credentials", other}, "file": {"--config", file}, "waiting": {"--config", file, "--wait"}} {
 		code, _, stderr := run(t, append([]string{"stage", "capture", "--nats", b.url(), "--log-level", "error"}, args...)...)
 		if code != supervise.ExitConfig {
 			t.Errorf("%s: status %d", name, code)
@@ -316,6 +320,22 @@ func TestTopNeedsAKey(t *testing.T) {
 	_, stdout, stderr := run(t, "top", "--once", "--nats", b.url(), "--interval", "100ms", "--credentials", dir)
 	if strings.Contains(stdout+stderr, "access") || !strings.Contains(stdout+stderr, "lab") {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// The key of the server's own process is good within it alone.
+func TestServersOwnKey(t *testing.T) {
+	b, _ := guarded(t, credentials(t), "127.0.0.1:-1")
+	if err := b.answers(); err != nil {
+		t.Error(err)
+	}
+	ca := nats.Secure(&tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a test of what comes after TLS
+	nc, err := nats.Connect(b.url(), append(b.own, ca)...)
+	if err == nil {
+		nc.Close()
+	}
+	if !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("from outside: %v", err)
 	}
 }
 

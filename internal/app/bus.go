@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"golang.org/x/sys/unix"
 
 	"facetrack/internal/auth"
@@ -29,6 +30,7 @@ const busStartTimeout = 10 * time.Second
 type bus struct {
 	*server.Server
 	lock *os.File
+	own  []nats.Option // with which its own process gets to it
 }
 
 // startBus runs a NATS server with JetStream inside this process.
@@ -61,8 +63,12 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 		ServerName: "facetrack-" + cfg.Rig, Host: host, Port: port, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: store, MaxPayload: 1 << 20,
 	}
+	var own []nats.Option
 	if guard != nil {
 		guard.Apply(options)
+		if own, err = guard.Admit(options); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBus, err)
+		}
 	}
 	s, err := server.NewServer(options)
 	if err != nil {
@@ -76,7 +82,7 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 		s.Shutdown()
 		return nil, fmt.Errorf("%w: not ready on %s after %s", ErrBus, cfg.NATS.Listen, busStartTimeout)
 	}
-	return &bus{s, lock}, nil
+	return &bus{s, lock, own}, nil
 }
 
 // openGuard reads the credentials of the server, nil when none are named, which is good enough on this machine alone.
@@ -84,8 +90,8 @@ func openGuard(cfg config.Config, host string, log *slog.Logger) (*auth.Guard, e
 	n := cfg.NATS
 	if n.Credentials == "" {
 		if !auth.Loopback(host) {
-			return nil, fmt.Errorf("%s is open to other machines, where credentials and TLS are required: make both with facetrack auth init --host NAME and start with --credentials DIR, or listen on 127.0.0.1",
-				n.Listen)
+			return nil, fmt.Errorf("%w: %s is open to other machines, where credentials and TLS are required: make both with facetrack auth init --host NAME and start with --credentials DIR, or listen on 127.0.0.1",
+				auth.ErrCredentials, n.Listen)
 		}
 		return nil, nil
 	}
@@ -103,10 +109,13 @@ func openGuard(cfg config.Config, host string, log *slog.Logger) (*auth.Guard, e
 }
 
 // url is where processes of this machine reach the server.
-func (b *bus) url() string {
-	u, err := url.Parse(b.ClientURL())
+func (b *bus) url() string { return reachable(b.ClientURL()) }
+
+// reachable is the address by which this machine reaches a server that listens on all of its own.
+func reachable(server string) string {
+	u, err := url.Parse(server)
 	if err != nil {
-		return b.ClientURL()
+		return server
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
 		u.Host = net.JoinHostPort("127.0.0.1", u.Port())

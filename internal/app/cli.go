@@ -3,6 +3,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"facetrack/internal/app/supervise"
 	"facetrack/internal/awake"
 	"facetrack/internal/stage"
 	"facetrack/internal/version"
@@ -29,6 +31,9 @@ type CLI struct {
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
 	Eval    EvalCmd    `cmd:"" help:"Measure how good networks for faces are, beside the public ones and on rendered pictures."`
 	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
+	NATS    NATSCmd    `cmd:"" name:"nats" help:"Run the embedded NATS server alone, for rigs whose processes a service manager starts."`
+	Begin   BeginCmd   `cmd:"" help:"Begin a run of such a rig: store its configuration, forget the run before."`
+	Cameras CamerasCmd `cmd:"" help:"Name the cameras of a configuration file, one a line."`
 	Version VersionCmd `cmd:"" help:"Show the version."`
 	Awake   AwakeCmd   `cmd:"" hidden:"" help:"Keep the CPUs awake until standard input ends (used by --awake)."`
 	Stage   StageCmd   `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
@@ -68,7 +73,7 @@ func (VersionCmd) Run() error {
 }
 
 // Main is the main function of cmd/facetrack. It returns the exit status: 0, 1 when the command failed, 2 when
-// the command line is wrong.
+// the command line is wrong, 78 when a service cannot run with its configuration.
 func Main(args []string) int {
 	if len(args) >= 2 && args[0] == "stage" && stages[args[1]] != nil {
 		return StageMain(args[1], args[2:])
@@ -91,6 +96,9 @@ func Main(args []string) int {
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(); err != nil {
 		fmt.Fprintf(os.Stderr, "facetrack: %s\n", oneLine(err))
+		if errors.Is(err, errUnfit) {
+			return supervise.ExitConfig
+		}
 		return 1
 	}
 	return 0

@@ -102,10 +102,11 @@ type ConfigPutCmd struct {
 
 // Run is `facetrack config put`.
 func (c *ConfigPutCmd) Run(ctx context.Context) error {
-	next, err := readConfig(c.File, newLogger(os.Stderr, "warn"))
+	loaded, err := readLoaded(c.File, newLogger(os.Stderr, "warn"))
 	if err != nil {
 		return err
 	}
+	next := loaded.Config
 	next.Rig = c.Rig
 	if err := absolute(&next); err != nil {
 		return err
@@ -120,6 +121,9 @@ func (c *ConfigPutCmd) Run(ctx context.Context) error {
 		return s.first(ctx, next, what, c.Wait)
 	}
 	return s.change(ctx, what, c.Wait, func(cfg *config.Config) error {
+		if loaded.Origin("data_dir") == config.OriginDefault { // which is below this user's home folder
+			next.DataDir = cfg.DataDir
+		}
 		*cfg = next
 		return nil
 	})

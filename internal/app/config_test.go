@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,11 @@ func TestConfigurationOfARigThatDoesNotRun(t *testing.T) {
 	file := write(t, "g.yaml", on("config", "get"))
 	if out := on("config", "put", file); out != "nothing changes\n" {
 		t.Errorf("what get prints is the same: %s", out)
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	without := write(t, "h.yaml", regexp.MustCompile("(?m)^data_dir:.*\n").ReplaceAllString(on("config", "get"), ""))
+	if out := on("config", "put", without); out != "nothing changes\n" {
+		t.Errorf("a file that names no data_dir, put by somebody else: %s", out)
 	}
 	if _, err := settings.Put(t.Context(), []byte("nonsense: 1\n"), 3); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +47,12 @@ const supervisedEnv = "FACETRACK_SUPERVISED"
 
 // StageFlags are the flags of a stage's own program.
 type StageFlags struct {
-	NATS   string   `name:"nats" default:"nats://127.0.0.1:4222" help:"NATS server." env:"FACETRACK_NATS"`
+	NATS   string   `name:"nats" help:"NATS server; without it that of the configuration file, or nats://127.0.0.1:4222." env:"FACETRACK_NATS"`
 	Rig    string   `help:"Name of the rig; without it that of the configuration file, or lab." env:"FACETRACK_RIG"`
 	Config string   `type:"path" help:"Configuration file, for a rig that has none stored; what 'facetrack up' or 'facetrack config' has stored wins."`
-	Camera []string `help:"Work on this camera alone (repeatable; capture)."`
+	Camera []string `help:"Work on this camera alone (repeatable)."`
+	GPU    string   `name:"gpu" help:"Work on the cameras of this GPU alone, a number or cpu, with the networks on it. Other processes have the other cameras."`
+	Wait   bool     `help:"Wait for the NATS server, and for what it stores, as long as it takes."`
 	AccessFlags
 	LogLevel string `default:"info" enum:"debug,info,warn,error" help:"Least level of log lines: ${enum}."`
 }
@@ -111,37 +112,34 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 
 func (f *StageFlags) run(ctx context.Context, name string) error {
 	log := newLogger(os.Stderr, f.LogLevel).With("stage", name)
-	rig, err := f.rig()
-	if err != nil {
-		return stage.Permanent(err)
-	}
-	access, err := f.accessOfFile()
+	at, err := f.place()
 	if err != nil {
 		return stage.Permanent(err)
 	}
 	connect := func(as string) (*ipc.Conn, error) {
-		return dial(f.NATS, as, auth.Role(name), access, log, quietly()...)
+		return dial(at.url, as, auth.Role(name), at.access, log, quietly()...)
 	}
-	nc, err := connect(telemetry.ServiceName(name))
+	context.AfterFunc(ctx, func() { notify(daemon.SdNotifyStopping) })
+	met, err := f.meet(ctx, name, at, connect, log)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // told to end while it waited
+	}
 	if err != nil {
 		return lastingAccess(err)
 	}
-	defer func() { _ = nc.Close() }()
-	role := knownRole(access.Credentials, auth.Role(name))
-	bucket, err := openBucket(ctx, nc.Conn, rig, role)
-	if err != nil && f.Config == "" {
-		return lastingAccess(err)
-	}
-	settings, err := openSettings(ctx, nc.Conn, rig, role)
-	if err != nil && f.Config == "" {
-		return lastingAccess(err)
-	}
-	cfg, revision, err := f.configuration(ctx, settings, log)
+	defer func() { _ = met.bus.Close() }()
+	cfg, revision, err := f.configuration(ctx, met.settings, log)
 	if err != nil {
 		return stage.Permanent(err)
 	}
+	share, err := f.share(name, at.url, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = share.Close() }()
 	return RunStage(ctx, name, Surroundings{
-		Config: cfg, Dial: connect, Bus: nc, Bucket: bucket, Settings: settings, Revision: revision, Mine: f.mine, Log: log, Renewed: true,
+		Config: cfg, Dial: connect, Bus: met.bus, Bucket: met.bucket, Settings: met.settings, Revision: revision, Mine: f.mine, Share: share,
+		Log: log, Renewed: true,
 		Ready: func() { notify(daemon.SdNotifyReady) },
 		Ended: func(camera string, last uint64) { notify(supervise.Note(fmt.Sprintf("%s %d", camera, last))) },
 	})
@@ -155,33 +153,6 @@ func quietly() []nats.Option {
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(*nats.Conn, error) {}), nats.ReconnectHandler(func(*nats.Conn) {}),
 	}
-}
-
-// rig is the flag's, else the configuration file's, else the default.
-func (f *StageFlags) rig() (string, error) {
-	if f.Rig != "" || f.Config == "" {
-		return cmp.Or(f.Rig, config.Default().Rig), nil
-	}
-	l, err := config.Read(f.Config, os.Environ())
-	if err != nil {
-		return "", err
-	}
-	return l.Rig, nil
-}
-
-// accessOfFile is what the configuration file names; flags win.
-func (f *StageFlags) accessOfFile() (auth.Access, error) {
-	access := f.access()
-	if f.Config == "" {
-		return access, nil
-	}
-	cfg, err := config.Read(f.Config, os.Environ())
-	if err != nil {
-		return access, err
-	}
-	access.Credentials = cmp.Or(access.Credentials, cfg.NATS.Credentials)
-	access.CA = cmp.Or(access.CA, cfg.NATS.TLS.CA)
-	return access, nil
 }
 
 // configuration is the one that is stored for the rig, else the file's; flags win. Its revision is 0 if it is the file's.
@@ -200,43 +171,31 @@ func (f *StageFlags) configuration(ctx context.Context, settings *ipc.Settings, 
 	if err := cfg.Validate(); err != nil { // as a whole: participants and pairs may be of other processes' cameras
 		return cfg, 0, err
 	}
-	_, err = f.chosen(cfg.Cameras)
-	return cfg, revision, err
+	return cfg, revision, f.checkShare(cfg)
 }
 
 // readConfig reads a file and the environment.
 func readConfig(path string, log *slog.Logger) (config.Config, error) {
+	l, err := readLoaded(path, log)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return l.Config, nil
+}
+
+// readLoaded is readConfig that also knows where values come from.
+func readLoaded(path string, log *slog.Logger) (*config.Loaded, error) {
 	l, err := config.Read(path, os.Environ())
 	if err == nil {
 		err = l.Finish()
 	}
 	if err != nil {
-		return config.Config{}, err
+		return nil, err
 	}
 	for _, w := range l.Warnings {
 		log.Warn("configuration", "warning", w)
 	}
-	return l.Config, nil
-}
-
-// mine leaves of a configuration the cameras that this process works on.
-func (f *StageFlags) mine(cfg config.Config) config.Config {
-	if len(f.Camera) > 0 {
-		cfg.Cameras = slices.DeleteFunc(slices.Clone(cfg.Cameras), func(c config.Camera) bool { return !slices.Contains(f.Camera, c.Name) })
-	}
-	return cfg
-}
-
-// chosen are the cameras that this process works on.
-func (f *StageFlags) chosen(all []config.Camera) ([]config.Camera, error) {
-	if len(f.Camera) == 0 {
-		return all, nil
-	}
-	some := f.mine(config.Config{Cameras: all}).Cameras
-	if len(some) != len(f.Camera) {
-		return nil, fmt.Errorf("--camera %v: not all of them are in the configuration", f.Camera)
-	}
-	return some, nil
+	return l, nil
 }
 
 // openBucket opens a rig's bucket. Where processes have roles, facetrack up alone may make it; without a role anybody does.
@@ -311,6 +270,7 @@ type Surroundings struct {
 	Settings *ipc.Settings
 	Revision uint64
 	Mine     func(config.Config) config.Config // what this process works on; nil: all of it
+	Share    *stage.Share                      // nil when this is the only process of the stage
 	Log      *slog.Logger
 	Ready    func()
 	// Renewed tells that another process follows when the stage ends with an error.
@@ -351,6 +311,7 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 	env := &stage.Env{
 		Name: name, Config: s.Config, Bus: s.Bus.Conn, Out: ipc.NewPublisher(s.Bus.Conn), Bucket: s.Bucket,
 		Telemetry: recorder, Drops: drops, Log: s.Log, Ended: s.Ended, Renewed: s.Renewed, Live: live,
+		Share: s.Share, Vigil: &stage.Vigil{},
 		Dial: s.Dial,
 		Ready: func() {
 			if err := s.Bus.FlushTimeout(5 * time.Second); err != nil { // the server knows the subscriptions now
@@ -358,6 +319,9 @@ func RunStage(ctx context.Context, name string, s Surroundings) error {
 			}
 			s.Ready()
 		},
+	}
+	if s.Renewed { // a process of its own
+		defer watchdog(func() error { return alive(env) }, s.Log)()
 	}
 	err = stages[name](ctx, env)
 	if closeErr := drops.Close(); closeErr != nil { // the ledger writes those frames off by itself

@@ -147,16 +147,23 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if len(running) > 0 {
 		return fmt.Errorf("rig %q already runs on %s (%d processes answer): choose another name with --rig", r.cfg.Rig, r.url, len(running))
 	}
-	if err := r.bucket.ClearRun(ctx); err != nil {
-		return fmt.Errorf("forget the last run: %w", err)
-	}
 	if r.settings, err = openSettings(ctx, r.bus.Conn, r.cfg.Rig, auth.Up); err != nil {
 		return err
 	}
-	if r.revision, err = storeConfig(ctx, r.settings, r.cfg, "facetrack up"); err != nil {
-		return fmt.Errorf("store the configuration: %w", err)
+	r.revision, err = beginRun(ctx, r.bucket, r.settings, r.cfg, "facetrack up")
+	return err
+}
+
+// beginRun forgets what the last run of the rig left in its bucket, and stores the configuration of the next.
+func beginRun(ctx context.Context, bucket *ipc.Bucket, settings *ipc.Settings, cfg config.Config, what string) (revision uint64, err error) {
+	if err := bucket.ClearRun(ctx); err != nil {
+		return 0, fmt.Errorf("forget the last run: %w", err)
 	}
-	return nil
+	revision, err = storeConfig(ctx, settings, cfg, what)
+	if err != nil {
+		return 0, fmt.Errorf("store the configuration: %w", err)
+	}
+	return revision, nil
 }
 
 // watch shows progress until the rig is done: nil when every source has ended, the time is over or the user

@@ -19,8 +19,8 @@ const (
 	Landmarks Role = stage.Landmarks
 	Tracker   Role = stage.Tracker
 	LSLOut    Role = stage.LSLOut
-	Up        Role = "up"     // facetrack up
-	Reader    Role = "reader" // facetrack status and record, and whoever reads results
+	Up        Role = "up"     // facetrack up and begin
+	Reader    Role = "reader" // facetrack status, top and record, and whoever reads results
 )
 
 // Roles lists all roles.

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 )
 
 // Guard is what an embedded server needs to know who may do what.
@@ -66,6 +69,26 @@ func (g *Guard) Apply(o *server.Options) {
 	}
 	o.TLS, o.TLSTimeout = true, 5
 	o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{g.pair}, MinVersion: tls.VersionTLS13}
+}
+
+// Admit lets the server's own process in, with a key that is in no file, to ask for nothing but whether JetStream answers.
+func (g *Guard) Admit(o *server.Options) ([]nats.Option, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, fmt.Errorf("%w: make a key: %w", ErrCredentials, err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("%w: make a key: %w", ErrCredentials, err)
+	}
+	const inbox = "_INBOX.server"
+	o.Nkeys = append(o.Nkeys, &server.NkeyUser{
+		Nkey: public, AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeInProcess: {}},
+		Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO"}}, Subscribe: &server.SubjectPermission{Allow: []string{inbox + ".>"}},
+		},
+	})
+	return []nats.Option{nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix(inbox)}, nil
 }
 
 // RoleOf finds the role with a public key; "" when nobody has it.

@@ -45,7 +45,7 @@ func TestSetAndChanges(t *testing.T) {
 		{[]string{"cameras.a.priority=true"}, []string{"cameras.a.priority: false -> true"}},
 		{[]string{"cameras.b="}, []string{"cameras.b: removed"}},
 		{[]string{"cameras.b=null", "cameras.b={source: y}"}, nil},
-		{[]string{"cameras.c={source: demo}"}, []string{`cameras.c: added, {name: c, source: demo, pace: realtime, loop: false, width: 0, height: 0, fps: 0.0, hfov_degrees: 0.0, latency_ms: 0.0, duration_s: 0.0, priority: false}`}},
+		{[]string{"cameras.c={source: demo}"}, []string{`cameras.c: added, {name: c, source: demo, pace: realtime, loop: false, width: 0, height: 0, fps: 0.0, hfov_degrees: 0.0, latency_ms: 0.0, duration_s: 0.0, priority: false, gpu: ""}`}},
 		{[]string{"ring.transports=shm,copy"}, []string{"ring.transports: [cuda-ipc, shm, copy] -> [shm, copy]"}},
 		{[]string{"detect.every=5"}, nil},
 	} {

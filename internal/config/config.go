@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -68,6 +69,8 @@ type Camera struct {
 	LatencyMS float64 `yaml:"latency_ms" json:"latency_ms"`
 	Duration  float64 `yaml:"duration_s" json:"duration_s"`
 	Priority  bool    `yaml:"priority" json:"priority"`
+	// GPU is that of the camera's ring, as in CUDA; empty: cuda.gpu.
+	GPU string `yaml:"gpu" json:"gpu,omitempty"`
 }
 
 // Ring sizes the shared frame ring of each camera.
@@ -92,6 +95,9 @@ type CUDA struct {
 func (c Config) DeviceRing() bool {
 	return c.CUDA.GPU != "off" && slices.Contains(c.Ring.Transports, "cuda-ipc")
 }
+
+// GPUOf is the GPU of a camera's ring, as in CUDA.
+func (c Config) GPUOf(camera Camera) string { return cmp.Or(camera.GPU, c.CUDA.GPU) }
 
 // Auto leaves the choice of a model to the program.
 const Auto = "auto"

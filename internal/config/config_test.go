@@ -59,6 +59,7 @@ func TestParseErrorsNameLineAndKey(t *testing.T) {
 		"gpu":              {"cuda:\n  gpu: first\n", `line 2: invalid configuration: cuda.gpu is "first"; it must be auto, off, a number`},
 		"gpu ordinal":      {"cuda:\n  gpu: -1\n", `line 2: invalid configuration: cuda.gpu is "-1"`},
 		"gpu uuid":         {"cuda:\n  gpu: GPU-12345\n", `line 2: invalid configuration: cuda.gpu is "GPU-12345"`},
+		"camera's gpu":     {"cameras:\n  - {source: x, gpu: first}\n", `invalid configuration: cameras[0].gpu is "first"; it must be auto, off`},
 		"sync":             {"cuda:\n  sync: poll\n", `line 2: invalid configuration: cuda.sync is "poll"; it must be one of ["auto" "events" "memops"]`},
 		"cuda, wrong key":  {"cuda:\n  gpus: auto\n", `line 2: unknown key "gpus" (did you mean "gpu"?)`},
 		"not a number":     {"tracker:\n  memory_s: .nan\n", "tracker.memory_s"},

@@ -63,7 +63,7 @@ func (c Config) validateCameras() error {
 		if cam.Source == "" {
 			return bad(key+".source", cam.Source, "a path, URL, /dev/videoN, demo or synthetic:…")
 		}
-		if err := cam.validateHFOV(key + ".hfov_degrees"); err != nil {
+		if err := firstError(cam.validateHFOV(key+".hfov_degrees"), cam.validateGPU(key+".gpu")); err != nil {
 			return err
 		}
 	}
@@ -75,6 +75,20 @@ func (c Camera) validateHFOV(key string) error {
 		return nil
 	}
 	return between(key, c.HFOV, 1, 175)
+}
+
+func (c Camera) validateGPU(key string) error {
+	if c.GPU == "" {
+		return nil
+	}
+	return validGPU(key, c.GPU)
+}
+
+func validGPU(key, name string) error {
+	if gpu.MatchString(name) {
+		return nil
+	}
+	return bad(key, name, "auto, off, a number as 0, or a UUID as nvidia-smi -L prints it (GPU-…)")
 }
 
 func (l LSL) validate() error {
@@ -95,10 +109,7 @@ func (r Ring) validateTransports() error {
 }
 
 func (c CUDA) validate() error {
-	if !gpu.MatchString(c.GPU) {
-		return bad("cuda.gpu", c.GPU, "auto, off, a number as 0, or a UUID as nvidia-smi -L prints it (GPU-…)")
-	}
-	return nil
+	return validGPU("cuda.gpu", c.GPU)
 }
 
 // ValueError says that the value of a key is not allowed. It wraps ErrInvalid.

@@ -294,6 +294,23 @@ func TestStatusGathersWhoIsThere(t *testing.T) {
 	}
 }
 
+// Where a stage has several processes, those that are slower than the first count too.
+func TestStatusOfSeveralProcessesOfAStage(t *testing.T) {
+	r := newRig(t)
+	r.serve("detect", "cam0")
+	slow := r.Connect()
+	_, err := slow.Subscribe(telemetry.StatusSubject("lab", "detect"), func(m *nats.Msg) {
+		time.AfterFunc(straggle/5, func() { _ = m.Respond([]byte(`{"stage":"detect","cameras":{"cam1":{"frames":7}}}`)) })
+	})
+	if err := errors.Join(err, slow.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Status(r.NC.Conn, "lab", []string{"detect", "tracker"}, stagetest.Deadline)
+	if err != nil || len(all) != 2 || all[1].Cameras["cam1"].Frames != 7 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestStatusOfAStageThatIsSilent(t *testing.T) {
 	r := newRig(t)
 	r.serve("detect", "cam0")

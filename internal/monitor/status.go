@@ -11,8 +11,11 @@ import (
 	"facetrack/internal/telemetry"
 )
 
-// Status asks the processes of the named stages for their numbers. It returns those that answer within wait,
-// sooner when at least one process of each stage has answered.
+// straggle is how long the further processes of a stage may answer after the first of each, at least.
+const straggle = 50 * time.Millisecond
+
+// Status asks the processes of the named stages for their numbers. It returns those that answer within wait, sooner when at least
+// one process of each stage has answered and for twice as long nothing more has come: a stage may have several.
 func Status(nc *nats.Conn, rig string, stages []string, wait time.Duration) ([]telemetry.Stats, error) {
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
@@ -28,8 +31,17 @@ func Status(nc *nats.Conn, rig string, stages []string, wait time.Duration) ([]t
 	var out []telemetry.Stats
 	missing := len(stages)
 	answered := map[string]bool{}
-	for deadline := time.Now().Add(wait); missing > 0; {
-		msg, err := sub.NextMsg(time.Until(deadline))
+	begin := time.Now()
+	deadline := begin.Add(wait)
+	for {
+		patience := time.Until(deadline)
+		if missing == 0 {
+			patience = min(patience, max(straggle, 2*time.Since(begin)))
+		}
+		if missing == 0 && len(out) == 0 {
+			break // nobody is there at all
+		}
+		msg, err := sub.NextMsg(patience)
 		if errors.Is(err, nats.ErrTimeout) {
 			break
 		}

@@ -91,7 +91,7 @@ func (l *following) take(r ipc.Revision) {
 	}
 	to, err := l.next(r)
 	if err == nil {
-		err = l.follower.Apply(l.mine(l.Config), l.mine(to))
+		err = l.apply(l.mine(l.Config), l.mine(to))
 	}
 	if err != nil {
 		l.log.Error("configuration refused: the former one stays in effect", "revision", r.Number, "in effect", l.Revision, "error", err)
@@ -108,6 +108,21 @@ func (l *following) take(r ipc.Revision) {
 	l.env.Telemetry.Cameras(names(l.mine(to)))
 	l.log.Info("configuration taken over", "revision", r.Number)
 	l.tell()
+}
+
+// apply has the stage take over what concerns this process, after it has claimed the cameras that come.
+func (l *following) apply(from, to config.Config) error {
+	came, _ := config.CameraChanges(from, to)
+	if err := l.env.Share.Take(names(config.Config{Cameras: came})...); err != nil {
+		return err
+	}
+	err := l.follower.Apply(from, to)
+	if err != nil {
+		for _, c := range came {
+			l.env.Share.Give(c.Name)
+		}
+	}
+	return err
 }
 
 func names(c config.Config) (all []string) {
@@ -159,6 +174,7 @@ func (l *following) forget(camera string) {
 			return
 		}
 		l.env.Telemetry.Forget(camera)
+		l.env.Share.Give(camera)
 		if l.follower.Forget != nil {
 			l.follower.Forget(camera)
 		}

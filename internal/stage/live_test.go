@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -147,6 +148,36 @@ func TestChangesOfOtherProcessesCameras(t *testing.T) {
 	if c := stagetest.Next(t, k.applied); len(c.Cameras) != 1 || c.Cameras[0].Name != "a" {
 		t.Errorf("applied %+v", c.Cameras)
 	}
+}
+
+// Of several processes, each takes the cameras that come for it alone; one whose camera another process has refuses the whole.
+func TestChangesOfAShare(t *testing.T) {
+	theirs := errors.New("another process has camera d")
+	share := stage.NewShare(func(camera string) (io.Closer, error) {
+		if camera == "d" {
+			return nil, theirs
+		}
+		return io.NopCloser(nil), nil
+	})
+	if err := share.Take("a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	k := newTaker(t, nil)
+	k.stop()
+	k.env.Share = share
+	k.stop = k.env.Follow(t.Context(), stage.Follower{Apply: func(config.Config, config.Config) error { return nil }})
+	k.says(1, "")
+	k.put(twoCameras[:len(twoCameras)-2] + ", {name: c, source: z}, {name: d, source: z}]\n")
+	k.says(2, "another process has camera d")
+	if share.Has("c") || share.Has("d") {
+		t.Error("cameras of a configuration that was refused")
+	}
+	k.put("rig: lab\ncameras: [{name: a, source: x}, {name: c, source: z}]\n")
+	k.says(3, "")
+	if !share.Has("c") {
+		t.Error("a camera that came is not this process's")
+	}
+	k.Eventually("the one that went is left to others", func() bool { return !share.Has("b") })
 }
 
 // What was deleted stays in effect.

@@ -57,6 +57,8 @@ type Env struct {
 	Dial      func(name string) (*ipc.Conn, error) // another connection to the same server
 	Log       *slog.Logger
 	Ready     func() // called once the stage takes part in the flow
+	Vigil     *Vigil // nil when nobody watches
+	Share     *Share // nil when this is the only process of the stage
 	// Renewed tells that a new process follows when Run ends with an error that is not permanent.
 	Renewed bool
 	// Ended tells the parent, past the bus, that a camera gives nothing after its last frame; nil when nobody asks.
@@ -70,13 +72,30 @@ func (e *Env) Publish(camera string, kind ipc.Kind, m ipc.Message) error {
 	return e.Out.Publish(ipc.Subject(e.Config.Rig, camera, kind), m)
 }
 
-// Subscribe calls handle for every message of a kind from all cameras, in order.
+// Subscribe calls handle for every message of a kind from all cameras of this process, in order.
 func (e *Env) Subscribe(kind ipc.Kind, handle func(data []byte)) (*nats.Subscription, error) {
-	sub, err := e.Bus.Subscribe(ipc.AllCameras(e.Config.Rig, kind), func(m *nats.Msg) { handle(m.Data) })
+	sub, err := e.Bus.Subscribe(ipc.AllCameras(e.Config.Rig, kind), func(m *nats.Msg) {
+		if !e.concerns(m.Subject) {
+			return
+		}
+		defer e.Vigil.Begin()()
+		handle(m.Data)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", kind, err)
 	}
 	return sub, nil
+}
+
+// Serves tells whether a camera is this process's.
+func (e *Env) Serves(camera string) bool { return e.Share.Has(camera) }
+
+func (e *Env) concerns(subject string) bool {
+	if e.Share == nil {
+		return true
+	}
+	_, camera, _, err := ipc.ParseSubject(subject)
+	return err == nil && e.Serves(camera)
 }
 
 // Drop counts a frame that this stage gives up, and tells the others.

@@ -13,6 +13,7 @@ import (
 // frame brings the grabbed frame into the ring and announces it, or drops and counts it. An error means that the
 // camera has no ring any more.
 func (c *camera) frame(ctx context.Context, at int64) error {
+	defer c.env.Vigil.Begin()()
 	begin := clock.Now()
 	f := ipc.Frame{
 		Camera: c.cfg.Name, Seq: c.ring.NextSeq(), CaptureNS: at, WallNS: clock.Wall() - (clock.Now() - at),

@@ -28,18 +28,20 @@ func newGPUs(cfg config.Config, log *slog.Logger) *gpus {
 	return &gpus{cfg: cfg, log: log, create: gpuring.Create, told: map[string]bool{}, hung: map[*farewell]string{}}
 }
 
-// open returns the context of the configured GPU, which wants to be closed; without one it returns the reason.
-func (g *gpus) open() (gpu *cuda.Context, why string) {
+// open returns the context of the GPU that is named as in the configuration, which wants to be closed; without one it returns the reason.
+func (g *gpus) open(name string) (gpu *cuda.Context, why string) {
+	cfg := g.cfg
+	cfg.CUDA.GPU = name
 	switch {
-	case g.cfg.CUDA.GPU == "off":
+	case name == "off":
 		return nil, "capture is configured to use no GPU (cuda.gpu: off)"
-	case !g.cfg.DeviceRing():
+	case !cfg.DeviceRing():
 		return nil, "capture is configured without it (ring.transports)"
 	}
 	if why := g.hanging(); why != "" {
 		return nil, why
 	}
-	device, err := cuda.SelectDevice(g.cfg.CUDA.GPU)
+	device, err := cuda.SelectDevice(name)
 	if err == nil {
 		gpu, err = cuda.Open(device)
 	}

@@ -79,7 +79,7 @@ func (c *camera) lasting(err error) error {
 
 func (c *camera) createRing() (gpuring.Writer, error) {
 	if c.noGPU == "" {
-		c.gpu, c.noGPU = c.gpus.open()
+		c.gpu, c.noGPU = c.gpus.open(c.env.Config.GPUOf(c.cfg))
 	}
 	ring, err := c.create()
 	if errors.Is(err, gpuring.ErrDevice) {

@@ -87,6 +87,7 @@ func (d *detector) subscribe() error {
 
 // passOn passes frames on that need not be looked at, while networks are busy with others.
 func (d *detector) passOn(frames []ipc.Frame) {
+	defer d.env.Vigil.Begin()()
 	begin := clock.Now()
 	for _, f := range frames {
 		d.schedule.skip(&f)
@@ -96,6 +97,7 @@ func (d *detector) passOn(frames []ipc.Frame) {
 
 // frames passes frames on, with the faces in those whose turn it is to be looked at.
 func (d *detector) frames(ctx context.Context, l looker, frames []ipc.Frame) {
+	defer d.env.Vigil.Begin()()
 	begin := clock.Now()
 	due := make([]ipc.Frame, 0, len(frames))
 	for _, f := range frames {

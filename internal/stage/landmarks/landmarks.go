@@ -91,6 +91,7 @@ func (l *landmarks) subscribe() error {
 
 // frames finds the points of every face of frames of different cameras and passes them on.
 func (l *landmarks) frames(ctx context.Context, finder finder, frames []ipc.Detections) {
+	defer l.env.Vigil.Begin()()
 	begin := clock.Now()
 	candidates := make([][]candidate, len(frames))
 	var looks []look

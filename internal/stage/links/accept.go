@@ -41,6 +41,9 @@ func (s *Set) accept(ctx context.Context) error {
 			s.env.Log.Warn("invitation ignored", "error", err)
 			return
 		}
+		if !s.env.Serves(i.Camera) {
+			return
+		}
 		s.guests.enter(func() { s.attach(ctx, i, m) })
 	})
 	if err != nil {

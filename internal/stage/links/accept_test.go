@@ -5,8 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"facetrack/internal/config"
+	"facetrack/internal/stage"
 	"facetrack/internal/stage/stagetest"
 )
 
@@ -87,5 +89,23 @@ func TestAcceptAnswersAlways(t *testing.T) {
 	}
 	if absent, err := r.Server.Invite(ctx, r.Writer.ID(), []string{set.env.Name}); err == nil {
 		t.Errorf("a closed set answers: %v", absent)
+	}
+}
+
+// A camera of another process's share is not attached to.
+func TestAcceptLeavesTheOthersCamerasAlone(t *testing.T) {
+	r := newRig(t)
+	set := r.setWith(withoutGPU)
+	set.env.Share = stage.NewShare(nil)
+	if err := errors.Join(set.env.Share.Take("mine"), set.Accept(t.Context()), set.env.Bus.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if absent, err := r.Server.Invite(ctx, r.Writer.ID(), []string{set.env.Name}); err == nil {
+		t.Errorf("it came; absent: %v", absent)
+	}
+	if f := r.publish(); set.Prompt(&f) {
+		t.Error("attached to another process's camera")
 	}
 }

@@ -144,6 +144,7 @@ func (o *output) receive(data []byte) {
 
 // frame sends one row on every stream of the frame's camera.
 func (o *output) frame(t *ipc.Tracks) {
+	defer o.env.Vigil.Begin()()
 	begin := clock.Now()
 	err := o.set.Tracks(t)
 	if errors.Is(err, streams.ErrTooMany) {

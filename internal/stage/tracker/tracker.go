@@ -12,6 +12,7 @@ import (
 
 	"facetrack/internal/clock"
 	"facetrack/internal/config"
+	"facetrack/internal/fault"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/networks"
@@ -94,6 +95,7 @@ func (t *tracker) message(ctx context.Context, worker int, m message) {
 		delete(t.cameras[worker], m.frame.Camera)
 		return
 	}
+	defer t.env.Vigil.Begin()()
 	l, err := ipc.DecodeLandmarks(m.data)
 	if err != nil {
 		t.ignore(err)
@@ -106,6 +108,9 @@ func (t *tracker) message(ctx context.Context, worker int, m message) {
 // frame tracks the faces of one frame and publishes them.
 func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	begin := clock.Now()
+	if fault.At("track") == "hang" {
+		<-ctx.Done()
+	}
 	c := t.camera(ctx, worker, &l)
 	now := t.now.Load()
 	if c.now != now {
