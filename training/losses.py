@@ -1,16 +1,15 @@
 """What training minimises. Each function returns a dictionary of parts; train.py adds them up."""
 
 import functools
-import math
 
 import torch
 import torch.nn.functional as F
 
 import networks
 
-# Wing: logarithmic within WIDTH, linear beyond; in parts of the region's side.
-WIDTH, CURVE = 0.02, 0.004
-HIDDEN = 0.3  # what a point counts that is not seen
+NEAR = 0.001  # distance below which a point is as good as there, in parts of the region's side
+HIDDEN = 0.5  # what a point counts that is not seen
+SPARSE, FIRST = 68, 3.0  # the 68 points come first in the list, and what each counts: those are measured
 NEAREST = 2.5  # strides from a face's middle to cells that may answer for it
 
 
@@ -109,11 +108,9 @@ def detector(outputs, target):
     )
 
 
-def wing(error):
-    """Small errors keep their weight, as those of eyelids and lips have to."""
-    error = error.abs()
-    turn = WIDTH - WIDTH * math.log1p(WIDTH / CURVE)
-    return torch.where(error < WIDTH, WIDTH * torch.log1p(error / CURVE), error - turn)
+def distance(error):
+    """How far points are off, smooth at 0, for errors [...,2]: what the measure takes the mean of."""
+    return (error.square().sum(-1) + NEAR**2).sqrt() - NEAR
 
 
 def rotation(six):
@@ -134,6 +131,7 @@ def face(outputs, target):
     points = points.reshape(len(points), -1, 3)
     error = points - target["points"]
     weight = target["located"][:, None] * (target["visible"] + HIDDEN * ~target["visible"])
+    weight = torch.cat([weight[:, :SPARSE] * FIRST, weight[:, SPARSE:]], 1)
     square = (error[..., :2].detach() ** 2).sum(-1).clamp(max=0.25)
     spread = spread.clamp(-7, 0)
     # The spread learns from the error and leaves it alone: else doubtful points would be given up.
@@ -141,7 +139,7 @@ def face(outputs, target):
     seen, want = target["described"], target["coefficients"]
     turn = rotation(pose) - target["rotation"]
     return dict(
-        points=100 * mean(wing(error[..., :2]), weight), depth=20 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
+        points=150 * mean(distance(error[..., :2]), weight), depth=20 * mean(F.smooth_l1_loss(points[..., 2], target["points"][..., 2], beta=0.02, reduction="none"), weight),
         spread=0.02 * mean(doubt, target["located"]), presence=mean(F.binary_cross_entropy_with_logits(presence[:, 0], target["presence"], reduction="none"), target["asked"]),
         coefficients=30 * mean(F.smooth_l1_loss(torch.sigmoid(coefficients), want, beta=0.05, reduction="none") * (1 + 2 * want), seen),
         pose=3 * mean((turn**2).sum((1, 2)), seen) + 0.3 * mean((pose - target["rotation"][:, :, :2].transpose(1, 2).flatten(1)).abs(), seen),

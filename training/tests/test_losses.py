@@ -73,11 +73,29 @@ class Face(unittest.TestCase):
         six = q[:, :, :2].transpose(1, 2).flatten(1)
         self.assertLess(float((losses.rotation(six * 1.7) - q).abs().max()), 1e-5)
 
-    def test_wing_is_continuous_and_rises(self):
-        v = losses.wing(torch.linspace(0, 0.1, 2001))
-        self.assertTrue(bool((v[1:] > v[:-1]).all()))
-        self.assertLess(float((v[1:] - v[:-1]).max()), 0.02 * 0.00005 / 0.004 * 1.1)
-        self.assertEqual(float(v[0]), 0)
+    def test_distance_is_smooth_at_nothing_and_a_length_beyond(self):
+        along = torch.linspace(0, 0.1, 2001)
+        error = torch.stack([0.6 * along, -0.8 * along], -1)
+        d = losses.distance(error)
+        self.assertEqual(float(d[0]), 0)
+        self.assertTrue(bool((d.diff() > 0).all()))
+        self.assertLess(float((d - along).abs().max()), losses.NEAR)
+        still = torch.zeros(3, 2, requires_grad=True)
+        losses.distance(still).sum().backward()
+        self.assertEqual(float(still.grad.abs().max()), 0)
+
+    def test_the_68_count_three_times_as_much(self):
+        target = dict(
+            points=torch.zeros(1, networks.POINTS, 3), visible=torch.ones(1, networks.POINTS, dtype=torch.bool), located=torch.ones(1, dtype=torch.bool),
+            presence=torch.ones(1), asked=torch.ones(1, dtype=torch.bool), coefficients=torch.zeros(1, 52), described=torch.ones(1, dtype=torch.bool), rotation=torch.eye(3)[None])
+
+        def loss(point):
+            points = torch.zeros(1, networks.POINTS, 3)
+            points[0, point, 0] = 0.1
+            outputs = [points.reshape(1, 1, -1), torch.zeros(1, 1, networks.POINTS), torch.zeros(1, 1, 1), torch.zeros(1, 1, 52), torch.tensor([[[1.0, 0, 0, 0, 1, 0]]])]
+            return float(losses.face(outputs, target)["points"])
+
+        self.assertAlmostEqual(loss(67) / loss(68), 3, places=4)
 
     def test_negatives_have_no_points(self):
         chunk = drawn.Crops().chunk(1, 0, 64)
