@@ -9,8 +9,7 @@ VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X facetrack/internal/version.commit=$(VERSION)
 PROGRAMS := capture detect landmarks tracker lsl-out facetrack
 PACKAGES := ./...
-# The parts where several goroutines or processes share memory, but for those of CUDA, which are raced with its tag; OpenCV is left out, race
-# knows nothing of it.
+# The parts where several goroutines or processes share memory; race knows nothing of native libraries, which are left out.
 RACE    := ./lsl/... ./xdf/... ./internal/... ./track/...
 # The parts that talk to the CUDA driver; without a GPU their tests bring a driver of their own.
 CUDA    := ./internal/cuda/... ./internal/kernels/... ./internal/nvml/... ./internal/doctor/... ./internal/ipcbench/... ./internal/app/... ./gpuring/... ./ipc/... ./internal/stage/... ./internal/inferbench/... ./internal/gpuvision/... ./infer/cuda/... ./test/gpu ./test/gpu/media/...
@@ -78,15 +77,14 @@ bin/nats: scripts/tools/nats/go.mod
 kernels:
 	@scripts/kernels.sh
 
-# With Go alone, then with the native libraries.
+# With Go alone, then what has native libraries or kernels; the rest of CUDA is run by race.
 unit: setup
-	go test $(PACKAGES)
-	go test -tags '$(TAGS)' ./infer/... ./vision/... ./internal/source/... ./internal/models/...
-	go test -tags cuda $(filter-out ./infer/cuda/..., $(CUDA))
+	go test -p 3 $(PACKAGES)
+	go test -p 3 -tags '$(TAGS)' $(sort ./infer/... ./vision/... ./internal/source/... ./internal/models/... $(KERNELS))
 
+# Three packages at once: many wait for deadlines.
 race: setup
-	go test -race $$(go list $(RACE) | grep -vxF "$$(go list $(CUDA) $(ALONE) 2>/dev/null)")
-	go test -race -tags cuda $(filter-out $(KERNELS), $(CUDA))
+	go test -p 3 -race -tags cuda $$(go list -tags cuda $(RACE) $(CUDA) | sort -u | grep -vxF "$$(go list -tags cuda $(ALONE) $(KERNELS) 2>/dev/null)")
 
 # A few seconds of new inputs for each fuzz target (FUZZTIME); not part of test, because its builds take minutes.
 fuzz:
