@@ -74,13 +74,14 @@ func bucket(js jetstream.JetStream, name string, open func(name string) (jetstre
 		return &Bucket{js: js, kv: kv}, nil
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		err = ErrNoBucket
-	case noJetStream(err):
+	case NoJetStream(err):
 		err = ErrNoJetStream
 	}
 	return nil, fmt.Errorf("bucket %s: %w", name, err)
 }
 
-func noJetStream(err error) bool {
+// NoJetStream tells the errors of a server that keeps no state.
+func NoJetStream(err error) bool {
 	for _, none := range []error{jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount, nats.ErrNoResponders} {
 		if errors.Is(err, none) {
 			return true

@@ -50,7 +50,7 @@ func OpenSettings(ctx context.Context, js jetstream.JetStream, rig string) (*Set
 			Bucket: name, Description: "configuration of rig " + rig, History: settingsHistory,
 		})
 	}
-	if noJetStream(err) {
+	if NoJetStream(err) {
 		return nil, fmt.Errorf("bucket %s: %w", name, ErrNoJetStream)
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func FindSettings(ctx context.Context, js jetstream.JetStream, rig string) (*Set
 	}
 	kv, err := js.KeyValue(ctx, SettingsBucket(rig))
 	switch {
-	case noJetStream(err):
+	case NoJetStream(err):
 		err = ErrNoJetStream
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		err = ErrNoKey

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"cmd/", "test/", "scripts/"},
 	{"internal/app/"},
 	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/", "internal/lslbench/", "internal/modeleval/", "internal/top/"},
-	{"internal/monitor/", "internal/auth/"},
+	{"internal/monitor/", "internal/auth/", "internal/store/"},
 	{"internal/stage/"},
 	{"internal/gpuvision/", "internal/streams/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/", "internal/truth/"},

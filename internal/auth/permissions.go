@@ -76,11 +76,13 @@ func PermissionsOf(role Role, rig string) Permissions {
 		p.publish(telemetry.StatusSubject(rig, ipc.Any))
 	}
 	if role == Reader {
+		p.readResults(rig)
 		p.publish("$SRV.PING.>", "$SRV.INFO.>", "$SRV.STATS.>", "$SRV.PING", "$SRV.INFO", "$SRV.STATS")
 	}
 	if role == Up {
 		p.ownBucket(ipc.BucketName(rig))
 		p.ownBucket(ipc.SettingsBucket(rig))
+		p.ownResults(rig)
 		p.subscribe(ipc.AppliedSubject(rig, ipc.Any))
 	} else {
 		p.useBucket(rig, f.reads, f.writes)
@@ -132,6 +134,24 @@ func (p *Permissions) ownBucket(bucket string) {
 	stream := "KV_" + bucket
 	p.publish("$KV."+bucket+".>", "$JS.API.INFO", "$JS.API.STREAM.INFO."+stream, "$JS.API.STREAM.CREATE."+stream, "$JS.API.STREAM.UPDATE."+stream,
 		"$JS.API.DIRECT.GET."+stream+".>", "$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.DELETE."+stream+".*", "$JS.FC."+stream+".>")
+}
+
+// ownResults lets a role make the stream of results and change its limits, say which sessions are in it, and empty or delete it.
+func (p *Permissions) ownResults(rig string) {
+	stream := ipc.ResultsStream(rig)
+	p.ownBucket(ipc.SessionsBucket(rig))
+	p.readResults(rig)
+	p.publish(ipc.SessionSubject(rig, ipc.Any, ipc.Any), "$JS.API.STREAM.CREATE."+stream, "$JS.API.STREAM.UPDATE."+stream,
+		"$JS.API.STREAM.PURGE."+stream, "$JS.API.STREAM.DELETE."+stream)
+}
+
+// readResults lets a role read what is kept of a rig, in the stream's order, and which sessions that is.
+func (p *Permissions) readResults(rig string) {
+	stream, sessions := ipc.ResultsStream(rig), "KV_"+ipc.SessionsBucket(rig)
+	p.publish("$JS.API.STREAM.INFO."+stream, "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.CONSUMER.CREATE."+stream+".>",
+		"$JS.API.CONSUMER.MSG.NEXT."+stream+".*", "$JS.API.CONSUMER.INFO."+stream+".*", "$JS.API.CONSUMER.DELETE."+stream+".*",
+		"$JS.API.STREAM.INFO."+sessions, "$JS.API.DIRECT.GET."+sessions+".>", "$JS.API.CONSUMER.CREATE."+sessions+".>",
+		"$JS.API.CONSUMER.DELETE."+sessions+".*", "$JS.FC."+sessions+".>")
 }
 
 func (p *Permissions) publish(subjects ...string) { p.Publish = add(p.Publish, subjects) }

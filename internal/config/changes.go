@@ -107,6 +107,7 @@ var fixed = []struct{ prefix, who, why string }{
 	{"participants", "tracker and lsl-out", "their streams are declared and open"},
 	{"lsl.", "lsl-out", "streams are declared and open"},
 	{"synchrony.", "tracker and lsl-out", "streams declare what is compared, and how"},
+	{"store.", "facetrack up", "the stream of results is made when the rig starts"},
 	{"cameras.", "capture", "the camera is open: remove it and add it again"},
 	{"", "all processes", "they read it when they start"},
 }

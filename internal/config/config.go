@@ -30,6 +30,7 @@ type Config struct {
 	Tracker      Tracker       `yaml:"tracker" json:"tracker"`
 	LSL          LSL           `yaml:"lsl" json:"lsl"`
 	Synchrony    Synchrony     `yaml:"synchrony" json:"synchrony"`
+	Store        Store         `yaml:"store" json:"store"`
 }
 
 // NATS says which server carries the messages.
@@ -190,6 +191,7 @@ func Default() Config {
 		},
 		LSL:       LSL{Enabled: true, Slots: 1, MaxSlots: 16, SessionID: "default", BasePort: 16572, PortRange: 32, DiscoveryPort: 16571},
 		Synchrony: defaultSynchrony(),
+		Store:     defaultStore(),
 	}
 }
 

@@ -48,6 +48,8 @@ var ranges = map[string]span{
 	"synchrony.derivative_s":        {0.01, 10},
 	"synchrony.baseline_s":          {0.1, 300},
 	"synchrony.sustained_s":         {0.1, 300},
+	"store.max_age_h":               {0, 87_600},
+	"store.max_gb":                  {0.001, 100_000},
 }
 
 // filterRanges are those of each filter.
@@ -69,6 +71,7 @@ var words = map[string][]string{
 	"infer.backend":     {"auto", "cpu", "cuda", "reference"},
 	"infer.precision":   {"auto", "fp16", "fp32"},
 	"infer.mode":        {"latency", "balanced", "throughput"},
+	"store.kinds[]":     {"landmarks", "tracks", "synchrony", "events", "drops", "end", "detections", "frame"},
 }
 
 // validateRanges checks every number that has a range and every text that is one of several words.

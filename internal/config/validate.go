@@ -36,6 +36,7 @@ func (c Config) Validate() error {
 		c.validateRanges(),
 		c.LSL.validate(),
 		c.validateSynchrony(),
+		c.Store.validate(),
 	)
 }
 

@@ -1,0 +1,32 @@
+package ipc
+
+import "slices"
+
+// ResultsSynchrony is the word for the synchrony of pairs among the kinds of results; it has no subject of a camera.
+const ResultsSynchrony = "synchrony"
+
+// ResultsStream is the name of the stream that keeps a rig's results.
+func ResultsStream(rig string) string { return "facetrack-results_" + rig }
+
+// SessionsBucket is the name of the bucket that says which sessions lie in a rig's [ResultsStream].
+func SessionsBucket(rig string) string { return "facetrack-sessions_" + rig }
+
+// SessionSubject is where facetrack up says, into that stream, that a session begins or ends; [Any] for all.
+func SessionSubject(rig, session, what string) string {
+	return subjectRoot + "." + rig + ".session." + session + "." + what
+}
+
+// ResultsSubjects are the subjects of kinds of results; [ResultsSynchrony] may be among them.
+func ResultsSubjects(rig string, kinds []string) []string {
+	var subjects []string
+	for _, kind := range kinds {
+		subject := AllCameras(rig, Kind(kind))
+		if kind == ResultsSynchrony {
+			subject = SynchronySubject(rig, Any, Any)
+		}
+		if !slices.Contains(subjects, subject) {
+			subjects = append(subjects, subject)
+		}
+	}
+	return subjects
+}
