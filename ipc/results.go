@@ -1,6 +1,11 @@
 package ipc
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
 
 // ResultsSynchrony is the word for the synchrony of pairs among the kinds of results; it has no subject of a camera.
 const ResultsSynchrony = "synchrony"
@@ -30,3 +35,7 @@ func ResultsSubjects(rig string, kinds []string) []string {
 	}
 	return subjects
 }
+
+// FromStream tells that a message is no news: a server sends it out of a stream, which it does to whatever subject the reader of the
+// stream names. Who may read old results must not be able to have them taken for new ones.
+func FromStream(m *nats.Msg) bool { return strings.HasPrefix(m.Reply, "$JS.ACK.") }

@@ -24,6 +24,9 @@ import (
 // ErrBus is wrapped by every error about starting the embedded NATS server.
 var ErrBus = errors.New("NATS server")
 
+// errInUse says that another process has the data of a rig.
+var errInUse = errors.New("in use by another facetrack up")
+
 const busStartTimeout = 10 * time.Second
 
 // bus is an embedded NATS server and the lock on its data.
@@ -135,7 +138,7 @@ func claimStore(cfg config.Config) (store string, lock *os.File, err error) {
 		return "", nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		err = fmt.Errorf("%w: %s is in use by another facetrack up: choose another --rig or --data-dir", ErrBus, dir)
+		err = fmt.Errorf("%w: %s is %w: choose another --rig or --data-dir", ErrBus, dir, errInUse)
 		return "", nil, errors.Join(err, lock.Close())
 	}
 	return store, lock, nil

@@ -20,23 +20,25 @@ import (
 
 // CLI is the command line of facetrack.
 type CLI struct {
-	Up      UpCmd      `cmd:"" help:"Start a rig: NATS server, five processes, ledger; until the sources end, --duration is over or Ctrl-C."`
-	Status  StatusCmd  `cmd:"" help:"Show what the processes of a running rig are doing."`
-	Top     TopCmd     `cmd:"" help:"Show them live in this terminal: cameras, stages, rates, latency, drops, GPUs, links."`
-	Config  ConfigCmd  `cmd:"" help:"Look at a configuration, and change that of a rig while it runs."`
-	Record  RecordCmd  `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
-	Compare CompareCmd `cmd:"" help:"Tell how far a recording is from what is known of its clip."`
-	Models  ModelsCmd  `cmd:"" help:"List, download and check the model files."`
-	Auth    AuthCmd    `cmd:"" help:"Say who may do what on the NATS server: keys, permissions, certificates."`
-	Bench   BenchCmd   `cmd:"" help:"Measure this machine."`
-	Eval    EvalCmd    `cmd:"" help:"Measure how good networks for faces are, beside the public ones and on rendered pictures."`
-	Doctor  DoctorCmd  `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
-	NATS    NATSCmd    `cmd:"" name:"nats" help:"Run the embedded NATS server alone, for rigs whose processes a service manager starts."`
-	Begin   BeginCmd   `cmd:"" help:"Begin a run of such a rig: store its configuration, forget the run before."`
-	Cameras CamerasCmd `cmd:"" help:"Name the cameras of a configuration file, one a line."`
-	Version VersionCmd `cmd:"" help:"Show the version."`
-	Awake   AwakeCmd   `cmd:"" hidden:"" help:"Keep the CPUs awake until standard input ends (used by --awake)."`
-	Stage   StageCmd   `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
+	Up       UpCmd       `cmd:"" help:"Start a rig: NATS server, five processes, ledger; until the sources end, --duration is over or Ctrl-C."`
+	Status   StatusCmd   `cmd:"" help:"Show what the processes of a running rig are doing."`
+	Top      TopCmd      `cmd:"" help:"Show them live in this terminal: cameras, stages, rates, latency, drops, GPUs, links."`
+	Config   ConfigCmd   `cmd:"" help:"Look at a configuration, and change that of a rig while it runs."`
+	Record   RecordCmd   `cmd:"" help:"Write the tracks of a running rig to a file, one JSON line a frame."`
+	Sessions SessionsCmd `cmd:"" help:"List the sessions whose results are stored."`
+	Replay   ReplayCmd   `cmd:"" help:"Feed a stored session through tracker and lsl-out again."`
+	Compare  CompareCmd  `cmd:"" help:"Tell how far a recording is from what is known of its clip."`
+	Models   ModelsCmd   `cmd:"" help:"List, download and check the model files."`
+	Auth     AuthCmd     `cmd:"" help:"Say who may do what on the NATS server: keys, permissions, certificates."`
+	Bench    BenchCmd    `cmd:"" help:"Measure this machine."`
+	Eval     EvalCmd     `cmd:"" help:"Measure how good networks for faces are, beside the public ones and on rendered pictures."`
+	Doctor   DoctorCmd   `cmd:"" help:"Find out what this machine lets processes share, and what to change."`
+	NATS     NATSCmd     `cmd:"" name:"nats" help:"Run the embedded NATS server alone, for rigs whose processes a service manager starts."`
+	Begin    BeginCmd    `cmd:"" help:"Begin a run of such a rig: store its configuration, forget the run before."`
+	Cameras  CamerasCmd  `cmd:"" help:"Name the cameras of a configuration file, one a line."`
+	Version  VersionCmd  `cmd:"" help:"Show the version."`
+	Awake    AwakeCmd    `cmd:"" hidden:"" help:"Keep the CPUs awake until standard input ends (used by --awake)."`
+	Stage    StageCmd    `cmd:"" hidden:"" help:"Run one stage (used by 'up')."`
 }
 
 // AwakeCmd keeps the CPUs awake.

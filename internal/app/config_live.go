@@ -130,7 +130,7 @@ func (c *ConfigPutCmd) Run(ctx context.Context) error {
 }
 
 // first stores the first configuration of a rig. Processes that run have theirs from files.
-func (s *store) first(ctx context.Context, cfg config.Config, what string, wait time.Duration) error {
+func (s *configStore) first(ctx context.Context, cfg config.Config, what string, wait time.Duration) error {
 	running, err := s.running()
 	if err != nil {
 		return err

@@ -22,15 +22,15 @@ import (
 // errNoConfig says that a rig has no configuration.
 var errNoConfig = errors.New("no configuration is stored")
 
-// store is the configuration of a rig, and the rig.
-type store struct {
+// configStore is the configuration of a rig, and the rig.
+type configStore struct {
 	BusFlags
 	nc       *ipc.Conn
 	settings *ipc.Settings
 }
 
 // openStore connects to a rig's server. The rig must have a configuration, unless one is to be made.
-func openStore(ctx context.Context, f BusFlags, role auth.Role, create bool) (*store, error) {
+func openStore(ctx context.Context, f BusFlags, role auth.Role, create bool) (*configStore, error) {
 	nc, err := dial(f.NATS, "facetrack-config", role, f.access(), slog.New(slog.DiscardHandler)) // one line is enough to say what is wrong
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func openStore(ctx context.Context, f BusFlags, role auth.Role, create bool) (*s
 	if err != nil {
 		return nil, errors.Join(err, nc.Close())
 	}
-	s := &store{BusFlags: f, nc: nc}
+	s := &configStore{BusFlags: f, nc: nc}
 	if create {
 		s.settings, err = ipc.OpenSettings(ctx, js, f.Rig)
 	} else {
@@ -54,9 +54,9 @@ func openStore(ctx context.Context, f BusFlags, role auth.Role, create bool) (*s
 	return s, nil
 }
 
-func (s *store) close() { _ = s.nc.Close() }
+func (s *configStore) close() { _ = s.nc.Close() }
 
-func (s *store) explain(err error) error {
+func (s *configStore) explain(err error) error {
 	if errors.Is(err, ipc.ErrNoKey) {
 		return fmt.Errorf("%w for rig %q on %s: start it with facetrack up, store a file with facetrack config put, or name the rig with --rig", errNoConfig, s.Rig, s.NATS)
 	}
@@ -64,7 +64,7 @@ func (s *store) explain(err error) error {
 }
 
 // history lists the revisions, the oldest first; there is at least one.
-func (s *store) history(ctx context.Context) ([]ipc.Revision, error) {
+func (s *configStore) history(ctx context.Context) ([]ipc.Revision, error) {
 	all, err := s.settings.History(ctx)
 	if err == nil && len(all) == 0 {
 		err = s.explain(ipc.ErrNoKey)
@@ -73,7 +73,7 @@ func (s *store) history(ctx context.Context) ([]ipc.Revision, error) {
 }
 
 // revision finds one that is kept.
-func (s *store) revision(ctx context.Context, n uint64) (config.Config, error) {
+func (s *configStore) revision(ctx context.Context, n uint64) (config.Config, error) {
 	all, err := s.history(ctx)
 	if err != nil {
 		return config.Config{}, err
@@ -88,7 +88,7 @@ func (s *store) revision(ctx context.Context, n uint64) (config.Config, error) {
 }
 
 // current is the configuration in effect and the number of the revision stored last, which may be one that was refused.
-func (s *store) current(ctx context.Context) (config.Config, uint64, error) {
+func (s *configStore) current(ctx context.Context) (config.Config, uint64, error) {
 	all, err := s.history(ctx)
 	if err != nil {
 		return config.Config{}, 0, err
@@ -110,12 +110,12 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%s (process %d)", p.stage, p.pid) }
 
-func (s *store) running() (all []telemetry.Stats, err error) {
+func (s *configStore) running() (all []telemetry.Stats, err error) {
 	return monitor.Status(s.nc.Conn, s.Rig, stage.Names, statusWait)
 }
 
 // change stores what edit makes of the configuration in effect, and returns once all processes have taken it over.
-func (s *store) change(ctx context.Context, what string, wait time.Duration, edit func(*config.Config) error) error {
+func (s *configStore) change(ctx context.Context, what string, wait time.Duration, edit func(*config.Config) error) error {
 	before, last, err := s.current(ctx)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *store) change(ctx context.Context, what string, wait time.Duration, edi
 }
 
 // save stores a configuration after the revision last. If a process refuses it, the one before is put back; nil: there was none.
-func (s *store) save(ctx context.Context, what string, wait time.Duration, before *config.Config, next config.Config, last uint64, running []telemetry.Stats) (uint64, error) {
+func (s *configStore) save(ctx context.Context, what string, wait time.Duration, before *config.Config, next config.Config, last uint64, running []telemetry.Stats) (uint64, error) {
 	heard, stop, err := ipc.HearApplied(s.nc.Conn, s.Rig)
 	if err != nil {
 		return 0, err
@@ -182,7 +182,7 @@ func (s *store) save(ctx context.Context, what string, wait time.Duration, befor
 }
 
 // undo takes a revision back that somebody refuses, and says so.
-func (s *store) undo(ctx context.Context, revision uint64, before *config.Config, refused string) error {
+func (s *configStore) undo(ctx context.Context, revision uint64, before *config.Config, refused string) error {
 	if before == nil {
 		if err := s.settings.Delete(ctx, revision); err != nil {
 			return fmt.Errorf("revision %d is refused by %s; it could not be deleted: %w", revision, refused, err)
@@ -196,7 +196,7 @@ func (s *store) undo(ctx context.Context, revision uint64, before *config.Config
 	return fmt.Errorf("revision %d is refused by %s; what was before is put back as revision %d", revision, refused, back)
 }
 
-func (s *store) conflict(ctx context.Context) error {
+func (s *configStore) conflict(ctx context.Context) error {
 	latest, err := s.settings.Latest(ctx)
 	if err != nil {
 		return errors.Join(ipc.ErrConflict, err)
@@ -209,7 +209,7 @@ func (s *store) conflict(ctx context.Context) error {
 }
 
 // confirmed waits until every process has said what it does about a revision: who refuses it and why, and who says nothing.
-func (s *store) confirmed(heard <-chan ipc.Applied, revision uint64, running []telemetry.Stats, wait time.Duration) (refused, missing []string) {
+func (s *configStore) confirmed(heard <-chan ipc.Applied, revision uint64, running []telemetry.Stats, wait time.Duration) (refused, missing []string) {
 	pending := map[process]bool{}
 	for _, p := range running {
 		pending[process{p.Stage, p.PID}] = true
@@ -235,7 +235,7 @@ func (s *store) confirmed(heard <-chan ipc.Applied, revision uint64, running []t
 }
 
 // silent are those that have neither taken the revision over nor made way for a process that has.
-func (s *store) silent(pending map[process]bool, revision uint64) (names []string) {
+func (s *configStore) silent(pending map[process]bool, revision uint64) (names []string) {
 	now, err := s.running()
 	if err != nil {
 		now = nil

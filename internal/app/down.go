@@ -33,6 +33,7 @@ func (r *rig) close() error {
 	if r.monitor != nil {
 		errs = append(errs, r.monitor.Close())
 		r.monitor.Ledger.Close()
+		r.endSession()
 	}
 	if r.record != nil {
 		errs = append(errs, r.record.Close())

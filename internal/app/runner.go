@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -95,7 +96,7 @@ func startThread(r *rig, name string) *thread {
 	go func() {
 		defer close(t.done)
 		defer cancel()
-		connect := func(as string) (*ipc.Conn, error) { return dial(r.url, as, auth.Role(name), r.access, log) }
+		connect := func(as string) (*ipc.Conn, error) { return r.dial(as, auth.Role(name), log) }
 		nc, err := connect(telemetry.ServiceName(name))
 		if err == nil {
 			var once sync.Once
@@ -110,6 +111,14 @@ func startThread(r *rig, name string) *thread {
 		}
 	}()
 	return t
+}
+
+// dial connects to the rig's server, which may be within this process alone.
+func (r *rig) dial(as string, role auth.Role, log *slog.Logger) (*ipc.Conn, error) {
+	if r.private != nil {
+		return ipc.Connect(r.url, as, log, r.private...)
+	}
+	return dial(r.url, as, role, r.access, log)
 }
 
 func (t *thread) Name() string          { return t.name }

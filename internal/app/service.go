@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -126,7 +127,7 @@ func (c *BeginCmd) Run(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = nc.Close() }()
-		return begin(ctx, nc, cfg)
+		return begin(ctx, nc, cfg, log)
 	})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // told to end while it waited
@@ -135,7 +136,7 @@ func (c *BeginCmd) Run(ctx context.Context) error {
 }
 
 // begin leaves a run that goes on alone, but for a configuration that was edited since the last begin.
-func begin(ctx context.Context, nc *ipc.Conn, cfg config.Config) error {
+func begin(ctx context.Context, nc *ipc.Conn, cfg config.Config, log *slog.Logger) error {
 	bucket, err := openBucket(ctx, nc.Conn, cfg.Rig, auth.Up)
 	if err != nil {
 		return err
@@ -159,7 +160,9 @@ func begin(ctx context.Context, nc *ipc.Conn, cfg config.Config) error {
 	if _, err := gpuring.CleanStale(cfg.Ring.Dir, cfg.Rig); err != nil {
 		return err
 	}
-	_, err = beginRun(ctx, bucket, settings, cfg, beginning)
+	if _, err = beginRun(ctx, bucket, settings, cfg, beginning); err == nil {
+		beginSession(ctx, nc.Conn, cfg, log) // whose end the next one finds
+	}
 	return err
 }
 

@@ -115,9 +115,13 @@ func (s Summary) write(path string) error {
 	if err != nil {
 		return err
 	}
-	// Complete or not at all: it takes the place of the empty file that claimSummary has made.
+	return writeWhole(path, append(data, '\n'))
+}
+
+// writeWhole writes all or nothing: it takes the place of the empty file that claimSummary has made.
+func writeWhole(path string, data []byte) error {
 	part := path + ".part"
-	if err := os.WriteFile(part, append(data, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(part, data, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(part, path)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"facetrack/gpuring"
 	"facetrack/internal/auth"
 	"facetrack/internal/config"
@@ -16,6 +18,7 @@ import (
 	"facetrack/internal/recorder"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/networks"
+	"facetrack/internal/store"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
@@ -30,6 +33,7 @@ type rig struct {
 	server      *bus // nil with --nats
 	url         string
 	access      auth.Access
+	private     []nats.Option // of connections to a server within this process
 	bus         *ipc.Conn
 	bucket      *ipc.Bucket
 	settings    *ipc.Settings
@@ -37,6 +41,7 @@ type rig struct {
 	gone        []config.Camera // cameras that were removed since
 	record      *recorder.File  // nil without --record
 	xdf         *xdfFile        // nil without --xdf
+	keeper      *store.Keeper   // nil where results are not stored
 	monitor     *monitor.Monitor
 	runners     []runner                   // in the order of the data flow, capture first
 	last        map[string]telemetry.Stats // what each stage said last
@@ -150,8 +155,11 @@ func (r *rig) connect(ctx context.Context) (err error) {
 	if r.settings, err = openSettings(ctx, r.bus.Conn, r.cfg.Rig, auth.Up); err != nil {
 		return err
 	}
-	r.revision, err = beginRun(ctx, r.bucket, r.settings, r.cfg, "facetrack up")
-	return err
+	if r.revision, err = beginRun(ctx, r.bucket, r.settings, r.cfg, "facetrack up"); err != nil {
+		return err
+	}
+	r.keeper = beginSession(ctx, r.bus.Conn, r.cfg, r.log)
+	return nil
 }
 
 // beginRun forgets what the last run of the rig left in its bucket, and stores the configuration of the next.
@@ -181,6 +189,10 @@ func (r *rig) watch(ctx context.Context) error {
 	polling, stopPolling := context.WithCancel(ctx)
 	var poll sync.WaitGroup
 	poll.Go(func() { r.pollStatus(polling) })
+	if r.keeper != nil {
+		r.screen.note("results are stored as session %s", r.keeper.Session().ID)
+		poll.Go(func() { r.watchStore(polling) })
+	}
 	defer poll.Wait() // its last answer must not come in between while the rig is closed
 	defer stopPolling()
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -37,6 +37,7 @@ type UpCmd struct {
 	GPU       string   `name:"gpu" placeholder:"GPU" help:"GPU of the rings: auto, off, a number or a UUID."`
 	Sync      string   `name:"gpu-sync" help:"How an upload is waited for on the GPU: auto, events or memops."`
 	NoLSL     bool     `name:"no-lsl" help:"Offer no LSL streams."`
+	Store     bool     `help:"Keep the results on the NATS server, within the limits of store.* in the configuration: for facetrack sessions and replay."`
 	Threads   bool     `help:"Run the stages as threads of this process instead of processes."`
 	Quiet     bool     `short:"q" help:"No progress and no summary table."`
 	Awake     bool     `help:"Keep the CPUs from sleeping between frames: a third of the latency in a virtual machine, at the price of power."`
@@ -89,6 +90,10 @@ func (u *UpCmd) load() (*config.Loaded, error) {
 	if u.NoLSL {
 		l.LSL.Enabled = false
 		l.Flag("--no-lsl", "lsl.enabled")
+	}
+	if u.Store {
+		l.Store.Enabled = true
+		l.Flag("--store", "store.enabled")
 	}
 	u.loadCameras(l)
 	if u.Duration < 0 {

@@ -44,14 +44,20 @@ func createXDF(path string, log *slog.Logger) (*xdfFile, error) {
 
 // follow records what a rig sends from now on.
 func (f *xdfFile) follow(nc *nats.Conn, cfg config.Config) (err error) {
+	if err := f.declare(cfg); err != nil {
+		return err
+	}
+	f.listener, err = f.set.Listen(nc, nil)
+	return err
+}
+
+// declare begins the streams of a rig.
+func (f *xdfFile) declare(cfg config.Config) (err error) {
 	if err := networks.Choose(&cfg); err != nil {
 		return err
 	}
 	cfg.LSL.MaxSlots = math.MaxInt // what a file holds takes no sockets
-	if f.set, err = streams.New(cfg, f, f.log); err != nil {
-		return err
-	}
-	f.listener, err = f.set.Listen(nc, nil)
+	f.set, err = streams.New(cfg, f, f.log)
 	return err
 }
 

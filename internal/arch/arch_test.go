@@ -21,7 +21,7 @@ const module = "facetrack/"
 var layers = [][]string{
 	{"cmd/", "test/", "scripts/"},
 	{"internal/app/"},
-	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/", "internal/lslbench/", "internal/modeleval/", "internal/top/"},
+	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/", "internal/lslbench/", "internal/modeleval/", "internal/top/", "internal/replay/"},
 	{"internal/monitor/", "internal/auth/", "internal/store/"},
 	{"internal/stage/"},
 	{"internal/gpuvision/", "internal/streams/"},

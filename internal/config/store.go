@@ -17,9 +17,9 @@ type Store struct {
 	MaxGB       float64 `yaml:"max_gb" json:"max_gb"`
 }
 
-// Off by default: results are data about people, and a face fills more than a gigabyte an hour.
+// Off by default: results are data about people, and a face fills two gigabytes an hour.
 func defaultStore() Store {
-	return Store{Kinds: []string{"landmarks", "tracks", "synchrony", "events", "drops", "end"}, MaxAgeHours: 168, MaxGB: 10}
+	return Store{Kinds: []string{"landmarks", "tracks", "synchrony", "events", "drops", "end"}, MaxAgeHours: 168, MaxGB: 4}
 }
 
 // MaxAge is MaxAgeHours as a duration.

@@ -118,7 +118,7 @@ var progress = map[ipc.Kind]int{ipc.KindFrame: 1, ipc.KindDetections: 2, ipc.Kin
 
 func (m *Monitor) receive(msg *nats.Msg) {
 	_, camera, kind, err := ipc.ParseSubject(msg.Subject)
-	if err != nil {
+	if err != nil || ipc.FromStream(msg) {
 		return
 	}
 	now := time.Now()

@@ -75,7 +75,7 @@ func (e *Env) Publish(camera string, kind ipc.Kind, m ipc.Message) error {
 // Subscribe calls handle for every message of a kind from all cameras of this process, in order.
 func (e *Env) Subscribe(kind ipc.Kind, handle func(data []byte)) (*nats.Subscription, error) {
 	sub, err := e.Bus.Subscribe(ipc.AllCameras(e.Config.Rig, kind), func(m *nats.Msg) {
-		if !e.concerns(m.Subject) {
+		if !e.concerns(m.Subject) || ipc.FromStream(m) {
 			return
 		}
 		defer e.Vigil.Begin()()

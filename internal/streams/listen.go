@@ -94,7 +94,11 @@ func news(err error) error {
 }
 
 func (l *Listener) subscribe(nc *nats.Conn, subject string, handle func(data []byte)) error {
-	sub, err := nc.Subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
+	sub, err := nc.Subscribe(subject, func(m *nats.Msg) {
+		if !ipc.FromStream(m) {
+			handle(m.Data)
+		}
+	})
 	if err != nil {
 		return err
 	}
