@@ -84,7 +84,7 @@ func printSessions(out io.Writer, all []ListedSession) error {
 	for _, l := range all {
 		faces, remark := fmt.Sprint(l.Faces), ""
 		if !l.Orderly {
-			faces, remark = "-", "no end is written down: it runs, or was killed"
+			faces, remark = "-", "its end is not written down"
 		}
 		if !l.Whole {
 			remark = strings.TrimPrefix(remark+"; its beginning is discarded", "; ")

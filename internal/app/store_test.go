@@ -3,6 +3,8 @@ package app
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -263,5 +265,27 @@ func TestReplayThatListens(t *testing.T) {
 	code, _, stderr := run(t, "replay", "--nats", url, "--rig", "bench", "--listen", "127.0.0.1:-1", "--no-lsl", "--speed", "max", "--summary", filepath.Join(t.TempDir(), "a.json"))
 	if code != 1 || !strings.Contains(stderr, "plays as rig bench-replay on nats://127.0.0.1:") || !strings.Contains(stderr, "has no frames") {
 		t.Errorf("status %d, %s", code, stderr)
+	}
+}
+
+// Where a service manager starts the processes, a run begins a session as well; it gets its end from the next.
+func TestBeginBeginsASession(t *testing.T) {
+	s := startNATS(t)
+	file := write(t, "f.yaml", fmt.Sprintf("rig: begun\nring: {dir: %q}\ncameras: [{name: left, source: a}]\nstore: {enabled: true, max_gb: 0.01}\n", t.TempDir()))
+	var all []ListedSession
+	for range 2 {
+		if code, _, stderr := run(t, "begin", "--config", file, "--nats", s.ClientURL()); code != 0 {
+			t.Fatal(stderr)
+		}
+		code, stdout, stderr := run(t, "sessions", "--json", "--rig", "begun", "--nats", s.ClientURL())
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		if err := json.Unmarshal([]byte(stdout), &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all) != 2 || all[0].Orderly || all[1].Orderly || all[0].Messages != 1 {
+		t.Errorf("%+v", all)
 	}
 }

@@ -25,7 +25,7 @@ type lab struct {
 	cfg config.Config
 }
 
-func newLab(t *testing.T, change ...func(*server.Options)) *lab {
+func newLab(t testing.TB, change ...func(*server.Options)) *lab {
 	t.Helper()
 	b := stagetest.NewBus(t, append([]func(*server.Options){stagetest.JetStream(t.TempDir())}, change...)...)
 	l := &lab{Bus: b, cfg: config.Default()}

@@ -191,7 +191,7 @@ func TestSessionOfAKilledRig(t *testing.T) {
 	if len(all) != 1 || all[0].Orderly || all[0].Frames < 30 || all[0].Cameras["cam0"].Frames != all[0].Frames {
 		t.Fatalf("%+v", all)
 	}
-	if out := r.mustTool(append([]string{"sessions"}, r.here()...)...); !strings.Contains(out, "no end is written down") {
+	if out := r.mustTool(append([]string{"sessions"}, r.here()...)...); !strings.Contains(out, "its end is not written down") {
 		t.Errorf("%s", out)
 	}
 	if a := r.replayed(r.here()...).Cameras["cam0"]; a.Tracked < 30 || a.Missing != 0 {
