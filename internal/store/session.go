@@ -75,16 +75,24 @@ type Keeper struct {
 
 // Begin makes the stream, or gives it the limits of the configuration, and begins a session in it. Sessions that ended without a
 // word get an end, those of which nothing is left are forgotten.
+//
+// A stream in which no session could be begun takes nothing up: it would be taken for the session before.
 func Begin(ctx context.Context, js jetstream.JetStream, cfg config.Config, now time.Time) (*Keeper, error) {
+	k, err := begin(ctx, js, cfg, now)
+	if err != nil {
+		return nil, errors.Join(err, Rest(ctx, js, cfg.Rig))
+	}
+	return k, nil
+}
+
+func begin(ctx context.Context, js jetstream.JetStream, cfg config.Config, now time.Time) (*Keeper, error) {
 	stream, err := open(ctx, js, cfg.Rig, cfg.Store)
 	if err != nil {
 		return nil, err
 	}
-	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: ipc.SessionsBucket(cfg.Rig), Description: "sessions in " + ipc.ResultsStream(cfg.Rig), History: 1,
-	})
+	bucket, err := openBucket(ctx, js, cfg.Rig)
 	if err != nil {
-		return nil, refusal(err)
+		return nil, err
 	}
 	k := &Keeper{js: js, stream: stream, bucket: bucket}
 	if err := k.tidy(ctx); err != nil {

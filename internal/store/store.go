@@ -36,30 +36,52 @@ func StreamConfig(rig string, c config.Store) jetstream.StreamConfig {
 	}
 }
 
-// open makes the stream, or gives an existing one the limits of the configuration.
+// open makes the stream, or gives an existing one the limits of the configuration. What is as it is to be is left alone: a server whose
+// disk has filled up since refuses any change.
 func open(ctx context.Context, js jetstream.JetStream, rig string, c config.Store) (jetstream.Stream, error) {
-	s, err := js.CreateOrUpdateStream(ctx, StreamConfig(rig, c))
+	want := StreamConfig(rig, c)
+	s, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && !alike(s.CachedInfo().Config, want) {
+		s, err = js.CreateOrUpdateStream(ctx, want)
+	}
 	if err != nil {
 		return nil, refusal(err)
 	}
 	return s, nil
 }
 
+func alike(a, b jetstream.StreamConfig) bool {
+	return slices.Equal(a.Subjects, b.Subjects) && a.MaxAge == b.MaxAge && a.MaxBytes == b.MaxBytes
+}
+
+// openBucket makes the bucket of sessions if there is none.
+func openBucket(ctx context.Context, js jetstream.JetStream, rig string) (jetstream.KeyValue, error) {
+	name := ipc.SessionsBucket(rig)
+	bucket, err := js.KeyValue(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Description: "sessions in " + ipc.ResultsStream(rig), History: 1})
+	}
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return bucket, nil
+}
+
 // Rest has an existing stream take nothing up any more; what is in it stays until its limits take it.
 func Rest(ctx context.Context, js jetstream.JetStream, rig string) error {
 	s, err := js.Stream(ctx, ipc.ResultsStream(rig))
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	if errors.Is(err, jetstream.ErrStreamNotFound) || ipc.NoJetStream(err) {
 		return nil
 	}
 	if err != nil {
 		return refusal(err)
 	}
 	c := s.CachedInfo().Config
-	nothing := []string{c.Name} // a stream has to have a subject: this one is nobody's
-	if slices.Equal(c.Subjects, nothing) {
+	nobodys := []string{c.Name} // it has to have a subject
+	if slices.Equal(c.Subjects, nobodys) {
 		return nil
 	}
-	c.Subjects = nothing
+	c.Subjects = nobodys
 	if _, err := js.UpdateStream(ctx, c); err != nil {
 		return refusal(err)
 	}

@@ -269,6 +269,44 @@ func TestLimitsChange(t *testing.T) {
 	}
 }
 
+// A limit for which there is no room is refused, and then nothing more is taken up: it would be taken for the session before. On a disk that
+// has filled up since, a rig goes on with the stream that it has.
+func TestLittleRoom(t *testing.T) {
+	dir := t.TempDir()
+	with := func(t *testing.T, room int64) *lab {
+		l := newLab(t, func(o *server.Options) { o.StoreDir, o.JetStreamMaxStore = dir, room })
+		l.cfg.Store.MaxGB = 0.02
+		return l
+	}
+	t.Run("too large a limit", func(t *testing.T) {
+		l := with(t, 30_000_000)
+		l.begin(noon)
+		l.say("a", 0, 5)
+		l.cfg.Store.MaxGB = 0.05
+		if _, err := Begin(t.Context(), l.js, l.cfg, noon); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "no room for store.max_gb") {
+			t.Error(err)
+		}
+		l.Publish("a", ipc.KindLandmarks, &ipc.Landmarks{Frame: frame("a", 0), Topology: "t"})
+		if err := l.NC.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		c := l.stream().CachedInfo()
+		if c.Config.MaxBytes != 20_000_000 || c.Config.Subjects[0] != c.Config.Name || len(l.read(l.sessions()[0])) != 5 {
+			t.Errorf("%+v", c.Config)
+		}
+		l.cfg.Store.MaxGB = 0.02
+		l.begin(noon)
+	})
+	t.Run("less room than before", func(t *testing.T) {
+		l := with(t, 19_000_000)
+		l.begin(noon)
+		l.say("a", 0, 2)
+		if all := l.sessions(); len(all) != 3 || len(l.read(all[2])) != 2 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
 // A rig that stores nothing adds nothing to what it stored before.
 func TestRest(t *testing.T) {
 	l := newLab(t)
