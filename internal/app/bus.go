@@ -85,7 +85,11 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 		s.Shutdown()
 		return nil, fmt.Errorf("%w: not ready on %s after %s", ErrBus, cfg.NATS.Listen, busStartTimeout)
 	}
-	return &bus{s, lock, own}, nil
+	b := &bus{s, lock, own}
+	if err := tell(lock, b.url()); err != nil {
+		log.Warn("where the server listens is not written down: programs on this machine have to be told with --nats", "error", err)
+	}
+	return b, nil
 }
 
 // openGuard reads the credentials of the server, nil when none are named, which is good enough on this machine alone.
@@ -133,13 +137,16 @@ func claimStore(cfg config.Config) (store string, lock *os.File, err error) {
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return "", nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
 	}
-	lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	lock, err = os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: data directory: %w; choose another with --data-dir", ErrBus, err)
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("%w: %s is %w: choose another --rig or --data-dir", ErrBus, dir, errInUse)
 		return "", nil, errors.Join(err, lock.Close())
+	}
+	if err := tell(lock, ""); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("%w: data directory: %w", ErrBus, err), lock.Close())
 	}
 	return store, lock, nil
 }
@@ -168,4 +175,25 @@ func (b *bus) stop() error {
 	b.Shutdown()
 	b.WaitForShutdown()
 	return b.lock.Close()
+}
+
+// lockFile is the lock on a rig's data. In it stands where the server listens that has them.
+const lockFile = "lock"
+
+// tell writes that into the lock, "" as long as the server does not run.
+func tell(lock *os.File, url string) error {
+	if err := lock.Truncate(0); err != nil || url == "" {
+		return err
+	}
+	_, err := lock.WriteAt([]byte(url), 0)
+	return err
+}
+
+// served is where the server listens that has a rig's data, "" when it does not say.
+func served(cfg config.Config) string {
+	url, err := os.ReadFile(filepath.Join(cfg.DataDir, cfg.Rig, lockFile))
+	if err != nil {
+		return ""
+	}
+	return string(url)
 }

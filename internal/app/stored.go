@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (s *stored) connect() (err error) {
 		s.server, err = startQuietBus(s.cfg)
 		switch {
 		case errors.Is(err, errInUse):
-			s.where = reachable("nats://" + s.cfg.NATS.Listen)
+			s.where = cmp.Or(served(s.cfg), reachable("nats://"+s.cfg.NATS.Listen))
 		case err != nil:
 			return err
 		default:

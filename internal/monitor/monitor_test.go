@@ -340,3 +340,22 @@ func TestStatusOfAStageThatTalksNonsense(t *testing.T) {
 		t.Error("a status over a closed connection")
 	}
 }
+
+// What a server sends out of a stream, with an address for its acknowledgement, has happened before.
+func TestStoredMessagesAreNoNews(t *testing.T) {
+	r := newRig(t)
+	m := r.listen(nil, stagetest.Quiet)
+	f := frame("cam", 7)
+	tracks := ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{}}
+	data, err := tracks.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.NC.PublishRequest(ipc.Subject("lab", "cam", ipc.KindTracks), "$JS.ACK.facetrack-results_lab.x.1.2.1.3.0", data); err != nil {
+		t.Fatal(err)
+	}
+	r.upTo(4, frame("cam", 8), 1)
+	if c := r.heard(m)["cam"]; c.Tracked != 1 || c.Captured != 1 {
+		t.Errorf("%+v", c)
+	}
+}

@@ -164,6 +164,9 @@ func TestReaderReplays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if all := r.sessions(r.here()...); len(all) != 1 || all[0].Orderly {
+		t.Errorf("found by the rig's data, which are in use: %+v", all)
+	}
 	where := []string{"--rig", r.name, "--nats", r.url, "--credentials", own, "--data-dir", t.TempDir()}
 	if all := r.sessions(where...); len(all) != 1 || all[0].Orderly || all[0].Frames < 30 {
 		t.Errorf("%+v", all)
