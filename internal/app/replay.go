@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -200,7 +203,12 @@ func (p *player) play(ctx context.Context, results *store.Results) error {
 			cancel(fmt.Errorf("the replay stops: %w", cmp.Or(t.Err(), errors.New(t.Name()+" has ended"))))
 		}()
 	}
+	var telling sync.WaitGroup
+	over := make(chan struct{})
+	telling.Go(func() { p.progress(r, over) })
 	err = r.Run(playing, func() { p.settle(playing, r) })
+	close(over)
+	telling.Wait()
 	stopped := ctx.Err() != nil // by the user, who knows
 	switch cause := context.Cause(playing); {
 	case stopped:
@@ -222,6 +230,25 @@ func (p *player) play(ctx context.Context, results *store.Results) error {
 		err = a.verdict()
 	}
 	return err
+}
+
+// progress shows how far it is, until over.
+func (p *player) progress(r *replay.Replay, over <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		all := r.Accounts()
+		parts := make([]string, 0, len(all))
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			parts = append(parts, fmt.Sprintf("%s: %d frames", name, all[name].Tracked))
+		}
+		p.rig.screen.line(strings.Join(parts, "   "))
+	}
 }
 
 func (p *player) address() string {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -92,17 +93,22 @@ func (c *camera) droppedThen(d *ipc.Drop) {
 func (c *camera) closed() Account {
 	a := c.account
 	a.Dropped = maps.Clone(a.Dropped)
-	for _, g := range append(slices.Clone(c.absent), gap{c.next, max(c.next, c.end)}) {
-		for seq := g.from; seq < g.to; seq++ {
-			switch {
-			case c.dropped[seq]:
-				a.DroppedThen++
-			case !c.seen || seq < a.First:
-				a.Missing++
-				a.Gone++
-			default:
-				a.Missing++
-			}
+	absent := append(slices.Clone(c.absent), gap{c.next, max(c.next, c.end)})
+	for _, g := range absent {
+		a.Missing += g.to - g.from
+		if !c.seen || g.to <= a.First {
+			a.Gone += g.to - g.from
+		}
+	}
+	for seq := range c.dropped {
+		i, _ := slices.BinarySearchFunc(absent, seq, func(g gap, seq uint64) int { return cmp.Compare(g.to, seq+1) })
+		if i == len(absent) || seq < absent[i].from || seq >= absent[i].to { // read after all, or after the last that is known
+			continue
+		}
+		a.DroppedThen++
+		a.Missing--
+		if !c.seen || seq < a.First {
+			a.Gone--
 		}
 	}
 	a.Missing -= min(a.Missing, a.Unreadable) // whose numbers are not known
