@@ -24,4 +24,7 @@
 // memory as it is and is called cuda. Work on the CPU gets a frame's pixels with [Lease.Host], work on the GPU with the
 // address and the fence of its View. [Drops] and [Acker] account for frames, [Connect] makes the
 // connection all processes share, and [OpenBucket] keeps ring state, [OpenSettings] the configuration.
+//
+// What a server keeps of a rig lies in its [ResultsStream]: messages as they were said, and on `face.<rig>.session.<id>.begin` and `.end`
+// where one session begins and ends.
 package ipc

@@ -186,7 +186,7 @@ func TestStoreThatStops(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"frames since then nothing came in": func(*testing.T, jetstream.JetStream, config.Config) {},
+		"frames nothing came in": func(*testing.T, jetstream.JetStream, config.Config) {},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -12,6 +13,7 @@ import (
 	"facetrack/internal/config"
 	"facetrack/internal/ledger"
 	"facetrack/internal/store"
+	"facetrack/ipc"
 )
 
 const (
@@ -51,7 +53,9 @@ func beginSession(ctx context.Context, nc *nats.Conn, cfg config.Config, log *sl
 func (r *rig) watchStore(ctx context.Context) {
 	tick := time.NewTicker(storeEvery)
 	defer tick.Stop()
+	perFrame := slices.ContainsFunc(r.cfg.Store.Kinds, func(kind string) bool { return slices.Contains(ofEveryFrame, kind) })
 	var before, tracked uint64
+	still := 0 // times in a row that frames came and nothing was stored: once may be chance
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,16 +69,24 @@ func (r *rig) watchStore(ctx context.Context) {
 		asked, cancel := context.WithTimeout(ctx, storeWait)
 		kept, err := r.keeper.Check(asked)
 		cancel()
-		if err == nil && kept == before && now > tracked && tracked > 0 {
-			err = fmt.Errorf("of %d frames since then nothing came in", now-tracked)
+		switch {
+		case err != nil:
+		case kept != before || !perFrame:
+			before, tracked, still = kept, now, 0
+		case now > tracked:
+			if still++; still > 1 {
+				err = fmt.Errorf("of the last %d frames nothing came in", now-tracked)
+			}
 		}
 		if err != nil && ctx.Err() == nil && r.bus.IsConnected() {
 			r.log.Error("the run goes on, but its results are not stored any more", "error", err)
 			return
 		}
-		before, tracked = kept, now
 	}
 }
+
+// ofEveryFrame are kinds of which each tracked frame has a message.
+var ofEveryFrame = []string{string(ipc.KindFrame), string(ipc.KindDetections), string(ipc.KindLandmarks), string(ipc.KindTracks)}
 
 func trackedOf(cameras map[string]ledger.Summary) (frames uint64) {
 	for _, c := range cameras {
