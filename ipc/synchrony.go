@@ -121,11 +121,21 @@ func (s *Synchrony) check() error {
 // Participant names somebody who has no name: the camera and the number there, as cam0:1.
 func Participant(camera string, id int) string { return fmt.Sprintf("%s:%d", camera, id) }
 
-// ParseParticipant takes apart what [Participant] writes; ok is false for anything else, names included.
+// ParseParticipant takes apart what [Participant] writes; ok is false for anything else, names included. The camera may be a [Place].
 func ParseParticipant(s string) (camera string, id int, ok bool) {
 	camera, number, _ := strings.Cut(s, ":")
 	id, err := strconv.Atoi(number)
-	return camera, id, err == nil && id > 0 && id < 1e9 && ValidToken(camera) && s == Participant(camera, id)
+	_, _, placed := ParsePlace(camera)
+	return camera, id, err == nil && id > 0 && id < 1e9 && (placed || ValidToken(camera)) && s == Participant(camera, id)
+}
+
+// Place names a camera of another host's rig, as left/cam0.
+func Place(rig, camera string) string { return rig + "/" + camera }
+
+// ParsePlace takes apart what [Place] writes; ok is false for anything else, names of cameras included.
+func ParsePlace(s string) (rig, camera string, ok bool) {
+	rig, camera, _ = strings.Cut(s, "/")
+	return rig, camera, ValidToken(rig) && ValidToken(camera)
 }
 
 // ValidParticipant says whether s is a name, or camera and number as [Participant] writes them.
@@ -146,7 +156,7 @@ func FindParticipant(faces []TrackedFace, name string, id int) *TrackedFace {
 
 func checkParticipant(what, s string) error {
 	if !ValidParticipant(s) {
-		return fmt.Errorf("%s %q: %w, nor camera and number as cam0:1", what, shorten(s, maxToken), ErrToken)
+		return fmt.Errorf("%s %q: %w, nor camera and number as cam0:1 or left/cam0:1", what, shorten(s, maxToken), ErrToken)
 	}
 	return nil
 }

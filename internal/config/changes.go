@@ -56,6 +56,9 @@ func (c Config) entries() (all []Value) {
 	for _, p := range c.Participants {
 		all = append(all, Value{"participants." + p.Name, text(p)})
 	}
+	for _, h := range c.Hosts {
+		all = append(all, Value{"hosts." + h.Name, text(h)})
+	}
 	return append(all, c.Values()...)
 }
 
@@ -77,8 +80,11 @@ func condensed(all []Change) []Change {
 	})
 }
 
+// lists are those whose entries have names.
+var lists = []string{"cameras", "participants", "hosts"}
+
 func entryOf(key string) string {
-	if parts := strings.SplitN(key, ".", 3); len(parts) > 1 && (parts[0] == "cameras" || parts[0] == "participants") {
+	if parts := strings.SplitN(key, ".", 3); len(parts) > 1 && slices.Contains(lists, parts[0]) {
 		return parts[0] + "." + parts[1]
 	}
 	return ""
@@ -105,6 +111,7 @@ var fixed = []struct{ prefix, who, why string }{
 	{"landmarks.model", "landmarks, tracker and lsl-out", "the network is loaded, and streams declare its points"},
 	{"landmarks.max_queue", "landmarks and capture", "frames wait in its queue"},
 	{"participants", "tracker and lsl-out", "their streams are declared and open"},
+	{"hosts", "facetrack up, tracker and lsl-out", "the server's permissions and the pairs are made of them"},
 	{"lsl.", "lsl-out", "streams are declared and open"},
 	{"synchrony.", "tracker and lsl-out", "streams declare what is compared, and how"},
 	{"store.", "facetrack up", "the stream of results is made when the rig starts"},

@@ -21,16 +21,18 @@ type Config struct {
 	Cameras []Camera `yaml:"cameras" json:"cameras"`
 	// Participants are people with a name; without them people go by camera and number.
 	Participants []Participant `yaml:"participants" json:"participants"`
-	Ring         Ring          `yaml:"ring" json:"ring"`
-	IPC          IPC           `yaml:"ipc" json:"ipc"`
-	CUDA         CUDA          `yaml:"cuda" json:"cuda"`
-	Infer        Infer         `yaml:"infer" json:"infer"`
-	Detect       Detect        `yaml:"detect" json:"detect"`
-	Landmarks    Landmarks     `yaml:"landmarks" json:"landmarks"`
-	Tracker      Tracker       `yaml:"tracker" json:"tracker"`
-	LSL          LSL           `yaml:"lsl" json:"lsl"`
-	Synchrony    Synchrony     `yaml:"synchrony" json:"synchrony"`
-	Store        Store         `yaml:"store" json:"store"`
+	// Hosts are rigs of other machines whose servers join this one's.
+	Hosts     []Host    `yaml:"hosts" json:"hosts"`
+	Ring      Ring      `yaml:"ring" json:"ring"`
+	IPC       IPC       `yaml:"ipc" json:"ipc"`
+	CUDA      CUDA      `yaml:"cuda" json:"cuda"`
+	Infer     Infer     `yaml:"infer" json:"infer"`
+	Detect    Detect    `yaml:"detect" json:"detect"`
+	Landmarks Landmarks `yaml:"landmarks" json:"landmarks"`
+	Tracker   Tracker   `yaml:"tracker" json:"tracker"`
+	LSL       LSL       `yaml:"lsl" json:"lsl"`
+	Synchrony Synchrony `yaml:"synchrony" json:"synchrony"`
+	Store     Store     `yaml:"store" json:"store"`
 }
 
 // NATS says which server carries the messages.
@@ -40,6 +42,7 @@ type NATS struct {
 	// Credentials is a folder that facetrack auth init has made, or for clients the file of one seed.
 	Credentials string `yaml:"credentials" json:"credentials"`
 	TLS         TLS    `yaml:"tls" json:"tls"`
+	Leaf        Leaf   `yaml:"leaf" json:"leaf"`
 }
 
 // TLS names other certificates than those of the folder of credentials.

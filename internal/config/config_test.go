@@ -18,7 +18,7 @@ func TestExampleFileIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Default()
-	want.Cameras, want.Participants, want.LSL.Interfaces, want.Synchrony.Pairs = []Camera{}, []Participant{}, []string{}, [][]string{}
+	want.Cameras, want.Participants, want.Hosts, want.LSL.Interfaces, want.Synchrony.Pairs = []Camera{}, []Participant{}, []Host{}, []string{}, [][]string{}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("facetrack.example.yaml differs from Default():\n got %+v\nwant %+v", cfg, want)
 	}

@@ -22,7 +22,7 @@ func Variable(key string) string {
 	return VariablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// variables are the keys that a variable can set, by its name. Cameras and participants are set as whole lists.
+// variables are the keys that a variable can set, by its name. Cameras, participants and hosts are set as whole lists.
 func variables() map[string]string {
 	all := map[string]string{}
 	for _, key := range paths() {

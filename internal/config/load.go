@@ -95,7 +95,7 @@ func (c *Config) expandHome() error {
 
 // Files are the paths in the section.
 func (n *NATS) Files() []*string {
-	return []*string{&n.Credentials, &n.TLS.CA, &n.TLS.Cert, &n.TLS.Key}
+	return []*string{&n.Credentials, &n.TLS.CA, &n.TLS.Cert, &n.TLS.Key, &n.Leaf.Credentials}
 }
 
 func fillCamera(c *Camera, i int) {

@@ -110,10 +110,14 @@ func (c Config) CameraNamed(name string) Camera {
 	return d
 }
 
-// PlaceOf is where a participant is looked for. Of one who goes by camera and number, as cam0:1, name is empty.
+// PlaceOf is where a participant is looked for. Of one who goes by camera and number, as cam0:1, name is empty;
+// of one whom other hosts alone name, camera is.
 func (c Config) PlaceOf(who string) (camera, name string, id int) {
 	if i := c.participantNamed(who); i >= 0 {
 		return c.Participants[i].Camera, who, 0
+	}
+	if c.OnOtherHosts(who) {
+		return "", who, 0
 	}
 	camera, id, _ = ipc.ParseParticipant(who)
 	return camera, "", id

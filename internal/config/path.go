@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"facetrack/internal/spelling"
 )
 
-// naming is how entries of the lists of cameras and participants are called.
+// naming is how entries of the lists of cameras, participants and hosts are called.
 type naming func(list string, i int, entry reflect.Value) string
 
 // indexed is as in errors: cameras[0].pace.
@@ -64,7 +65,7 @@ type Value struct {
 	Text string // YAML
 }
 
-// Values lists every setting; those of cameras and participants are called by name.
+// Values lists every setting; those of cameras, participants and hosts are called by name.
 func (c Config) Values() (all []Value) {
 	walk(reflect.ValueOf(c), "", named, func(key string, v reflect.Value) {
 		all = append(all, Value{key, text(v.Interface())})
@@ -79,7 +80,7 @@ func (c Config) Get(key string) (found []Value, err error) {
 			found = append(found, v)
 		}
 	}
-	if len(found) == 0 && key != "cameras" && key != "participants" {
+	if len(found) == 0 && !slices.Contains(lists, key) {
 		return nil, fmt.Errorf("%w: unknown setting %q%s", ErrInvalid, key, suggestPath(key))
 	}
 	return found, nil

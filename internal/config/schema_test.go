@@ -195,9 +195,9 @@ func TestExampleFileFitsTheSchema(t *testing.T) {
 	}
 }
 
-// uncommented makes the example's camera and participants real.
+// uncommented makes the example's cameras, participants and hosts real.
 func uncommented(text []byte) []byte {
-	text = regexp.MustCompile(`(?m)^(cameras|participants): \[\]`).ReplaceAll(text, []byte("$1:"))
+	text = regexp.MustCompile(`(?m)^(cameras|participants|hosts): \[\]`).ReplaceAll(text, []byte("$1:"))
 	return regexp.MustCompile(`(?m)^#(  .*)$`).ReplaceAll(text, []byte("$1"))
 }
 

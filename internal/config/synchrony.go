@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"facetrack/ipc"
@@ -58,9 +59,10 @@ func (c Config) SynchronyPairs() (pairs [][2]string) {
 	if len(pairs) > 0 {
 		return pairs
 	}
-	for i, a := range c.Participants {
-		for _, b := range c.Participants[i+1:] {
-			pairs = append(pairs, [2]string{a.Name, b.Name})
+	names := c.Names()
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			pairs = append(pairs, [2]string{a, b})
 		}
 	}
 	return pairs
@@ -77,6 +79,10 @@ func (c Config) validateSynchrony() error {
 			return bad(key, p, "two participants, as [mother, child]")
 		}
 		for _, who := range p {
+			camera, _, _ := ipc.ParseParticipant(who)
+			if rig, _, other := ipc.ParsePlace(camera); other && !slices.Contains(c.HostNames(), rig) {
+				return bad(key, who, "of a rig that hosts lists")
+			}
 			if !c.isParticipant(who) {
 				return bad(key, who, "the name of a participant, or camera and number of one without name, as cam0:1")
 			}
@@ -102,7 +108,10 @@ func (c Config) validateSynchrony() error {
 // isParticipant tells a name of the list, or somebody without name in a camera that names nobody.
 func (c Config) isParticipant(who string) bool {
 	if camera, _, numbered := ipc.ParseParticipant(who); numbered {
+		if rig, _, other := ipc.ParsePlace(camera); other {
+			return slices.Contains(c.HostNames(), rig)
+		}
 		return (len(c.Cameras) == 0 || c.Has(camera)) && len(c.ParticipantsOf(camera)) == 0
 	}
-	return c.participantNamed(who) >= 0
+	return slices.Contains(c.Names(), who)
 }

@@ -24,7 +24,7 @@ func (c Config) Validate() error {
 	if err := c.NATS.TLS.validate(); err != nil {
 		return err
 	}
-	if err := firstError(c.validateCameras(), c.validateParticipants()); err != nil {
+	if err := firstError(c.NATS.validateLeaf(), c.validateCameras(), c.validateParticipants(), c.validateHosts()); err != nil {
 		return err
 	}
 	slots := ranges["ring.slots"]
