@@ -17,6 +17,7 @@ type AuthCmd struct {
 	Init    AuthInitCmd    `cmd:"" help:"Make keys for all roles, a CA and a certificate of the NATS server."`
 	Show    AuthShowCmd    `cmd:"" help:"Show roles, their public keys and permissions, and when certificates end."`
 	Rotate  AuthRotateCmd  `cmd:"" help:"Make a new key of a role, or a new certificate of the server."`
+	Host    AuthHostCmd    `cmd:"" help:"Make a key with which the server of another host joins this one's."`
 	Rigs    AuthRigsCmd    `cmd:"" help:"Write nats-server.conf, for a server of one's own, anew for other rigs."`
 	Prepare AuthPrepareCmd `cmd:"" help:"Make the bucket of a rig on a server that runs, for stage programs that are started without 'facetrack up'."`
 }

@@ -73,12 +73,15 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 			return nil, fmt.Errorf("%w: %w", ErrBus, err)
 		}
 	}
+	if err := joinHosts(ctx, options, cfg, guard); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBus, err)
+	}
 	s, err := server.NewServer(options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBus, err)
 	}
-	if guard != nil {
-		s.SetLogger(&busLog{log: log, guard: guard}, false, false)
+	if logger := serverLog(cfg, guard, log); logger != nil {
+		s.SetLogger(logger, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(busStartTimeout) {

@@ -76,6 +76,9 @@ func (b *busLog) named(line string) string {
 		if role := b.guard.RoleOf(public); role != "" {
 			return "role " + string(role)
 		}
+		if rig := b.guard.HostOf(public); rig != "" {
+			return "host of rig " + rig
+		}
 		return "unknown key " + public
 	})
 }

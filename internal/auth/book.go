@@ -23,6 +23,8 @@ type book struct {
 	Rigs  []string     `json:"rigs"`  // of nats-server.conf
 	Hosts []string     `json:"hosts"` // of the server's certificate
 	Keys  map[Role]Key `json:"keys"`
+	// Joining are the keys of other hosts' servers, by rig.
+	Joining map[string]Key `json:"hosts_that_join,omitempty"`
 }
 
 func readBook(dir string) (*book, error) {
@@ -41,6 +43,11 @@ func readBook(dir string) (*book, error) {
 	for _, r := range Roles {
 		if !nkeys.IsValidPublicUserKey(b.Keys[r].Public) {
 			return nil, fmt.Errorf("%w: %s has no key of %s: facetrack auth rotate %s makes one", ErrCredentials, path, r, r)
+		}
+	}
+	for rig, key := range b.Joining {
+		if !nkeys.IsValidPublicUserKey(key.Public) {
+			return nil, fmt.Errorf("%w: %s has no key of the host of rig %s: facetrack auth host %s makes one", ErrCredentials, path, rig, rig)
 		}
 	}
 	return &b, nil

@@ -2,7 +2,9 @@ package auth
 
 import (
 	"bytes"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"text/template"
 )
@@ -16,6 +18,17 @@ max_payload: 1MB
 jetstream {
   store_dir: {{quote .Store}}
 }
+{{- if .Hosts}}
+leafnodes {
+  listen: "0.0.0.0:7422"
+  tls {
+    cert_file: {{quote .Certificate}}
+    key_file: {{quote .Key}}
+    min_version: "1.3"
+  }
+  isolate_leafnode_interest: true
+}
+{{- end}}
 tls {
   cert_file: {{quote .Certificate}}
   key_file: {{quote .Key}}
@@ -24,7 +37,7 @@ tls {
 authorization {
   users: [
 {{- range .Users}}
-    { # {{.Role}}
+    { # {{.Who}}
       nkey: {{.Public}}
       permissions: {
         publish: [{{range $i, $s := .Publish}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
@@ -38,7 +51,7 @@ authorization {
 
 type confUser struct {
 	Permissions
-	Role   Role
+	Who    string
 	Public string
 }
 
@@ -49,13 +62,21 @@ func (b *book) conf(dir string) ([]byte, error) {
 		return nil, err
 	}
 	var users []confUser
+	hosts := slices.Sorted(maps.Keys(b.Joining))
 	for _, r := range Roles {
-		users = append(users, confUser{PermissionsOn(r, b.Rigs), r, b.Keys[r].Public})
+		p := PermissionsOn(r, b.Rigs)
+		for _, rig := range hosts {
+			p.hearHost(r, rig)
+		}
+		users = append(users, confUser{p, string(r), b.Keys[r].Public})
+	}
+	for _, rig := range hosts {
+		users = append(users, confUser{PermissionsOfHost(rig), "host of rig " + rig, b.Joining[rig].Public})
 	}
 	var out bytes.Buffer
 	err = confText.Execute(&out, map[string]any{
 		"Certificate": filepath.Join(dir, serverFile), "Key": filepath.Join(dir, serverKeyFile),
-		"Store": filepath.Join(dir, "jetstream"), "Users": users,
+		"Store": filepath.Join(dir, "jetstream"), "Users": users, "Hosts": hosts,
 	})
 	return out.Bytes(), err
 }

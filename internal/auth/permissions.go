@@ -63,12 +63,16 @@ func PermissionsOf(role Role, rig string) Permissions {
 	for _, asking := range f.answers {
 		p.publish(asking.inbox())
 	}
-	synchrony := ipc.SynchronySubject(rig, ipc.Any, ipc.Any)
+	synchrony, participants := ipc.SynchronySubject(rig, ipc.Any, ipc.Any), ipc.ParticipantsSubject(rig)
 	switch role {
 	case Tracker:
-		p.publish(synchrony)
+		p.publish(synchrony, participants, Tracker.inbox())
+		p.subscribe(ipc.ClockSubject(rig))
 	case LSLOut, Up, Reader:
 		p.subscribe(synchrony)
+	}
+	if role == Up || role == Reader {
+		p.subscribe(participants)
 	}
 	if role.isStage() {
 		p.tellStatus(role, rig)

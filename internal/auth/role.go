@@ -21,6 +21,8 @@ const (
 	LSLOut    Role = stage.LSLOut
 	Up        Role = "up"     // facetrack up and begin
 	Reader    Role = "reader" // facetrack status, top and record, and whoever reads results
+	// Joining is the server of another host. It is no role of a process: each rig that joins has a key of its own.
+	Joining Role = "host"
 )
 
 // Roles lists all roles.

@@ -62,10 +62,7 @@ func (g *Guard) Soon(now time.Time) (left time.Duration, soon bool) {
 // Apply adds roles and TLS to the options of a server.
 func (g *Guard) Apply(o *server.Options) {
 	for _, r := range Roles {
-		p := PermissionsOf(r, g.rig)
-		o.Nkeys = append(o.Nkeys, &server.NkeyUser{Nkey: g.book.Keys[r].Public, Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: p.Publish}, Subscribe: &server.SubjectPermission{Allow: p.Subscribe},
-		}})
+		o.Nkeys = append(o.Nkeys, nkeyUser(g.book.Keys[r].Public, PermissionsOf(r, g.rig)))
 	}
 	o.TLS, o.TLSTimeout = true, 5
 	o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{g.pair}, MinVersion: tls.VersionTLS13}
