@@ -45,8 +45,8 @@ func joinHosts(ctx context.Context, o *server.Options, cfg config.Config, guard 
 			return err
 		}
 	case !auth.Loopback(host):
-		return fmt.Errorf("nats.leaf.listen: %s is open to other machines, where credentials and TLS are required: make both with facetrack auth init --host NAME and facetrack auth host RIG, and start with --credentials DIR",
-			l.Listen)
+		return fmt.Errorf("%w: nats.leaf.listen: %s is open to other machines, where credentials and TLS are required: make both with facetrack auth init --host NAME and facetrack auth host RIG, and start with --credentials DIR",
+			auth.ErrCredentials, l.Listen)
 	}
 	if err := checkPort(ctx, host, port); err != nil {
 		return fmt.Errorf("nats.leaf.listen: %w", err)
@@ -71,7 +71,7 @@ func joinHub(o *server.Options, cfg config.Config) error {
 		}
 		remote.Nkey, remote.TLS, remote.TLSConfig, remote.TLSTimeout = join.Seed, true, join.TLS, 5
 	case !auth.Loopback(u.Hostname()):
-		return fmt.Errorf("nats.leaf.hub: %s is another machine, where credentials and TLS are required: facetrack auth host %s makes them on the hub; name their folder here with nats.leaf.credentials", l.Hub, cfg.Rig)
+		return fmt.Errorf("%w: nats.leaf.hub: %s is another machine, where credentials and TLS are required: facetrack auth host %s makes them on the hub; name their folder here with nats.leaf.credentials", auth.ErrCredentials, l.Hub, cfg.Rig)
 	}
 	o.LeafNode.Remotes, o.LeafNode.ReconnectInterval = []*server.RemoteLeafOpts{remote}, leafRetry
 	return nil

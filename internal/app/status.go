@@ -53,16 +53,26 @@ func (c *StatusCmd) Run(context.Context) error {
 		}
 		return fmt.Errorf("no process of rig %q answers on %s: start it with facetrack up, or name the rig with --rig", c.Rig, c.NATS)
 	}
-	slices.SortFunc(all, func(a, b telemetry.Stats) int {
-		return slices.Index(stage.Names, a.Stage) - slices.Index(stage.Names, b.Stage)
-	})
+	inOrder(all)
+	others, err := askHosts(nc.Conn, all, c.Wait)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")
-		return enc.Encode(all)
+		return enc.Encode(append(ofRig("", all), listed(others)...))
 	}
 	printStatus(os.Stdout, all)
+	printHosts(os.Stdout, others)
 	return nil
+}
+
+// inOrder puts the stages in the order of the data flow.
+func inOrder(all []telemetry.Stats) {
+	slices.SortFunc(all, func(a, b telemetry.Stats) int {
+		return slices.Index(stage.Names, a.Stage) - slices.Index(stage.Names, b.Stage)
+	})
 }
 
 func printStatus(out io.Writer, all []telemetry.Stats) {

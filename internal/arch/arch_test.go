@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/doctor/", "internal/ipcbench/", "internal/inferbench/", "internal/lslbench/", "internal/modeleval/", "internal/top/", "internal/replay/"},
 	{"internal/monitor/", "internal/auth/", "internal/store/"},
 	{"internal/stage/"},
-	{"internal/gpuvision/", "internal/streams/"},
+	{"internal/gpuvision/", "internal/streams/", "internal/hosts/"},
 	{"internal/recorder/", "internal/ledger/", "internal/telemetry/", "internal/models/", "internal/source/", "internal/config/", "internal/truth/"},
 	{"internal/kernels/image/", "internal/kernels/faces/"},
 	{"xdf/"},
@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"gpuring/", "infer/"},
 	{"internal/kernels/"},
 	{"internal/cuda/", "internal/nvml/"},
-	{"internal/clock/", "internal/latency/", "internal/version/", "internal/fault/", "internal/awake/", "internal/half/", "internal/spelling/", "topology/", "internal/demo/", "docs/"},
+	{"internal/clock/", "internal/clocksync/", "internal/latency/", "internal/version/", "internal/fault/", "internal/awake/", "internal/half/", "internal/spelling/", "topology/", "internal/demo/", "docs/"},
 }
 
 // unsafeAllowed are the packages that may use unsafe or cgo.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"facetrack/internal/latency"
+	"facetrack/ipc"
 )
 
 // Recorder collects the numbers of one process. It is safe for concurrent use.
@@ -26,6 +27,7 @@ type Recorder struct {
 	slow    func() uint64
 	streams func() Streams
 	gpus    func() []GPU
+	hosts   func() []ipc.Host
 	names   []string // of the cameras that the process was started for
 	cameras map[string]*camera
 
@@ -85,6 +87,7 @@ type Stats struct {
 	Cameras map[string]CameraStats `json:"cameras"`
 	Streams *Streams               `json:"streams,omitempty"` // lsl-out
 	GPUs    []GPU                  `json:"gpus,omitempty"`    // of the machine, from stages that may use them
+	Hosts   []ipc.Host             `json:"hosts,omitempty"`   // tracker of a hub: the other hosts
 }
 
 // Streams are what a process offers to the readers of Lab Streaming Layer.
@@ -192,6 +195,13 @@ func (r *Recorder) SetGPUs(f func() []GPU) {
 	r.gpus = f
 }
 
+// SetHosts registers where the state of other hosts is read from.
+func (r *Recorder) SetHosts(f func() []ipc.Host) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hosts = f
+}
+
 // SetLink registers where the state of a camera's link is read from.
 func (r *Recorder) SetLink(name string, f func() Link) { r.with(name, func(c *camera) { c.link = f }) }
 
@@ -205,8 +215,11 @@ func (r *Recorder) Snapshot() Stats {
 		Stage: r.stage, PID: os.Getpid(), UptimeS: time.Since(r.started).Seconds(), Backend: r.backend,
 		Because: r.because, Model: r.model, Chosen: r.chosen, Config: r.configuration, Process: process(), Cameras: make(map[string]CameraStats, len(r.cameras)),
 	}
-	slow, streams, gpus, cameras := r.slow, r.streams, r.gpus, maps.Clone(r.cameras)
+	slow, streams, gpus, hosts, cameras := r.slow, r.streams, r.gpus, r.hosts, maps.Clone(r.cameras)
 	r.mu.Unlock()
+	if hosts != nil {
+		s.Hosts = hosts()
+	}
 	if gpus != nil {
 		s.GPUs = gpus()
 	}

@@ -15,7 +15,8 @@ import (
 // pairs compare the expressions of participants and publish what comes of it.
 type pairs struct {
 	cfg      config.Config
-	byCamera map[string][]side
+	byCamera map[string][]*side
+	others   []*side // whom other hosts name: any camera there may see them
 }
 
 // side is one participant of a pair, in a camera.
@@ -24,6 +25,10 @@ type side struct {
 	side synchrony.Side
 	name string // of the participant, or
 	id   int    // the number
+	// Of somebody whom several cameras may see: the one that does now, and when it did last. The pair's lock guards both.
+	many   bool
+	at     string
+	seenNS int64
 }
 
 type pair struct {
@@ -39,7 +44,7 @@ type pair struct {
 }
 
 func newPairs(env *stage.Env) (*pairs, error) {
-	all := &pairs{cfg: env.Config, byCamera: map[string][]side{}}
+	all := &pairs{cfg: env.Config, byCamera: map[string][]*side{}}
 	options, err := env.Config.Synchrony.Options()
 	if err != nil {
 		return nil, err
@@ -51,14 +56,25 @@ func newPairs(env *stage.Env) (*pairs, error) {
 		}
 		p.out.Series = append(p.out.Series, ipc.SynchronySeries{Channel: ipc.SynchronyMean})
 		var cameras [2]config.Camera
+		afar := false
 		for i, name := range who {
-			s := side{pair: p, side: synchrony.Side(i)}
+			s := &side{pair: p, side: synchrony.Side(i)}
 			var camera string
 			camera, s.name, s.id = all.cfg.PlaceOf(name)
-			all.byCamera[camera] = append(all.byCamera[camera], s)
+			if camera != "" {
+				all.byCamera[camera] = append(all.byCamera[camera], s)
+			}
+			if s.many = s.name != "" && all.cfg.OnOtherHosts(s.name); s.many {
+				all.others = append(all.others, s)
+			}
+			_, _, elsewhere := ipc.ParsePlace(camera)
+			afar = afar || elsewhere || s.many
 			cameras[i] = all.cfg.CameraNamed(camera)
 		}
 		options.WaitSeconds = patienceLive + math.Abs(cameras[0].LatencyMS-cameras[1].LatencyMS)/1000
+		if afar {
+			options.WaitSeconds += patienceHosts
+		}
 		p.options = options
 		if err := p.begin(); err != nil {
 			return nil, err
@@ -73,6 +89,7 @@ const tooLate = 100
 // How far one side may be ahead, in seconds, before what the other one has not sent counts as missing.
 const (
 	patienceLive     = 0.5 // and the difference of the cameras' latencies
+	patienceHosts    = 1   // more, where one of them is on another host: what its cameras' latencies and the way take
 	patienceRecorded = 30  // more: recordings begin at different instants, and are read at different speeds
 )
 
@@ -96,8 +113,34 @@ func (p *pairs) add(t *ipc.Tracks) {
 	}
 	taken := p.cfg.CameraNamed(t.Camera).AcquiredNS(t.TimeNS())
 	for _, s := range sides {
-		s.pair.add(s.side, &t.Frame, taken, s.values(t.Faces))
+		s.add(t.Camera, t, taken)
 	}
+}
+
+// addOther takes the faces of a frame of another host, whose times are on this one's clock.
+func (p *pairs) addOther(place string, t *ipc.Tracks, taken int64) {
+	for _, s := range p.byCamera[place] {
+		s.add(place, t, taken)
+	}
+	for _, s := range p.others {
+		s.add(place, t, taken)
+	}
+}
+
+// add takes a frame of a camera that may see the side. Of somebody whom several cameras see, the frames of one count, for as long as it does.
+func (s *side) add(place string, t *ipc.Tracks, taken int64) {
+	s.pair.mu.Lock()
+	defer s.pair.mu.Unlock()
+	values := s.values(t.Faces)
+	if s.many {
+		if place != s.at && (values == nil || s.at != "" && taken-s.seenNS < keptNS) {
+			return
+		}
+		if values != nil {
+			s.at, s.seenNS = place, taken
+		}
+	}
+	s.pair.add(s.side, &t.Frame, taken, values)
 }
 
 // values are the blendshapes of a side, nil when it is not in the frame.
@@ -109,9 +152,8 @@ func (s *side) values(faces []ipc.TrackedFace) []float64 {
 	return f.Blendshapes
 }
 
+// add takes a frame of a side. The caller holds mu.
 func (p *pair) add(to synchrony.Side, f *ipc.Frame, taken int64, values []float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var err error
 	if f.MediaNS > 0 && !p.recorded {
 		p.recorded = true

@@ -219,3 +219,82 @@ func TestSidesThatNeverMeet(t *testing.T) {
 		t.Errorf("told %d times, want once: %s", got, &log)
 	}
 }
+
+// overHosts compares the mother, here, with the child, whom another host names.
+func overHosts(t *testing.T, change func(*config.Config)) (p *pairs, said <-chan ipc.Synchrony) {
+	t.Helper()
+	b := stagetest.NewBus(t)
+	cfg := b.Config()
+	cfg.Cameras = []config.Camera{config.DefaultCamera(0)}
+	cfg.Participants = []config.Participant{{Name: "mother", Camera: "cam0", Identity: 1}}
+	cfg.Hosts = []config.Host{{Name: "left", Participants: []string{"child"}}}
+	cfg.Synchrony.Channels = []string{"jawOpen"}
+	change(&cfg)
+	heard := make(chan ipc.Synchrony, 64)
+	_, err := b.NC.Subscribe(ipc.SynchronySubject(stagetest.Rig, ipc.Any, ipc.Any), func(m *nats.Msg) {
+		s, err := ipc.DecodeSynchrony(m.Data)
+		if err != nil || m.Subject != ipc.SynchronySubject(stagetest.Rig, s.A, s.B) {
+			t.Errorf("%s: %v", m.Subject, err)
+		}
+		heard <- s
+	})
+	if err == nil {
+		err = b.NC.Flush()
+	}
+	if err == nil {
+		p, err = newPairs(b.Env("tracker", cfg))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, heard
+}
+
+// tracked is a face whose mouth is as that of [talk] was delay seconds ago, and which may have a name.
+func tracked(id int, name string, n int, delay float64) ipc.TrackedFace {
+	return ipc.TrackedFace{ID: id, Participant: name, Blendshapes: talking(0, n, delay).Blendshapes}
+}
+
+func expectLag(t *testing.T, said <-chan ipc.Synchrony, a, b string, lag float64) {
+	t.Helper()
+	s := stagetest.Next(t, said)
+	nearest := s.Series[0].Value.Nearest
+	if s.A != a || s.B != b || !(math.Abs(float64(nearest.LagS)-lag) < 0.05 && nearest.R > 0.95) {
+		t.Errorf("%s and %s: r %v at %v s, want %v s", s.A, s.B, nearest.R, nearest.LagS, lag)
+	}
+}
+
+// A name of another host is compared with one of this, whichever camera there sees it: also when the person goes from one to another, and while
+// others are seen there.
+func TestSynchronyOverHosts(t *testing.T) {
+	p, said := overHosts(t, unchanged)
+	for n := range int(secondsOf * 30) {
+		f := frame("cam0", n)
+		p.add(&ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "mother", n, 0)}})
+		p.addOther("left/cam0", &ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "child", n, 0.4)}}, f.CaptureNS)
+		p.addOther("left/cam1", &ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "", n, 1.1)}}, f.CaptureNS+1)
+	}
+	expectLag(t, said, "mother", "child", 0.4)
+}
+
+// People without names go by host, camera and number.
+func TestSynchronyOfANumberOnAnotherHost(t *testing.T) {
+	p, said := overHosts(t, func(cfg *config.Config) { cfg.Synchrony.Pairs = [][]string{{"mother", "left/cam0:2"}} })
+	for n := range int(secondsOf * 30) {
+		f := frame("cam0", n)
+		p.add(&ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "mother", n, 0)}})
+		p.addOther("left/cam0", &ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "", n, 0.9), tracked(2, "", n, 0.3)}}, f.CaptureNS)
+	}
+	expectLag(t, said, "mother", "left/cam0:2", 0.3)
+}
+
+// While two cameras of two hosts see the same person the frames of one count, and those of the other disturb nothing.
+func TestOnePersonSeenByTwoHosts(t *testing.T) {
+	p, said := overHosts(t, func(cfg *config.Config) { cfg.Hosts[0].Participants = []string{"child", "mother"} })
+	for n := range int(secondsOf * 30) {
+		f := frame("cam0", n)
+		p.add(&ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "mother", n, 0)}})
+		p.addOther("left/cam0", &ipc.Tracks{Frame: f, Faces: []ipc.TrackedFace{tracked(1, "child", n, 0.4), tracked(2, "mother", n, 1.3)}}, f.CaptureNS+3)
+	}
+	expectLag(t, said, "mother", "child", 0.4)
+}

@@ -13,6 +13,7 @@ import (
 	"facetrack/internal/clock"
 	"facetrack/internal/config"
 	"facetrack/internal/fault"
+	"facetrack/internal/hosts"
 	"facetrack/internal/stage"
 	"facetrack/internal/stage/links"
 	"facetrack/internal/stage/networks"
@@ -35,6 +36,7 @@ type tracker struct {
 	head    *track.PoseSolver
 	now     atomic.Pointer[config.Config] // in effect
 	pairs   *pairs
+	hosts   *hosts.Hosts // nil unless this is a hub
 	pool    *queue.Pool[message]
 	cameras []map[string]*camera // one map a worker, touched by that worker alone
 }
@@ -64,6 +66,10 @@ func Run(ctx context.Context, env *stage.Env) error {
 		t.cameras = append(t.cameras, map[string]*camera{})
 	}
 	defer func() { _ = t.acks.Close() }()
+	if err := t.join(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = t.hosts.Close() }()
 	if _, err := env.Subscribe(ipc.KindLandmarks, t.receive); err != nil {
 		return err
 	}
@@ -133,6 +139,7 @@ func (t *tracker) frame(ctx context.Context, worker int, l ipc.Landmarks) {
 	}
 	t.acks.Done(&l.Frame)
 	t.pairs.add(&out)
+	t.hosts.Own(&out)
 	t.env.Telemetry.Frame(l.Camera, len(out.Faces), clock.Since(begin), clock.Since(l.CaptureNS))
 }
 
