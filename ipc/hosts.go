@@ -17,6 +17,9 @@ func ClockSubject(rig string) string { return "facetrack." + rig + ".clock" }
 // ParticipantsSubject is where the tracker of a rig says who is where, on all hosts.
 func ParticipantsSubject(rig string) string { return subjectRoot + "." + rig + ".participants" }
 
+// KeptPrefix begins the subjects on which what a rig's host keeps comes to the hub.
+func KeptPrefix(rig string) string { return "facetrack.kept." + rig }
+
 // ClockAnswer is what a rig's host knows of its own clock. Times are nanoseconds of CLOCK_MONOTONIC.
 type ClockAnswer struct {
 	Epoch   string `json:"epoch"`   // of the clock: another one after each boot

@@ -3,19 +3,26 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"facetrack/internal/auth"
 	"facetrack/internal/config"
+	"facetrack/internal/store"
 )
 
 // A link whose other end says nothing is given up after three of these.
 const leafPing = 3 * time.Second
+
+// keepWait is how long the server may take to say what it keeps.
+const keepWait = 5 * time.Second
 
 // leafRetry is how often a host tries to reach its hub.
 const leafRetry = time.Second
@@ -75,6 +82,25 @@ func joinHub(o *server.Options, cfg config.Config) error {
 	}
 	o.LeafNode.Remotes, o.LeafNode.ReconnectInterval = []*server.RemoteLeafOpts{remote}, leafRetry
 	return nil
+}
+
+// keepHosts has the hub's server keep what those of other hosts keep. That it does not is no reason not to run.
+func keepHosts(ctx context.Context, nc *nats.Conn, cfg config.Config, log *slog.Logger) {
+	if len(cfg.Hosts) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, keepWait)
+	defer cancel()
+	js, err := jetstream.New(nc)
+	if err == nil {
+		err = store.Copy(ctx, js, cfg)
+	}
+	if refused := denied(nc, cfg.Rig); err != nil && refused != nil {
+		err = refused
+	}
+	if err != nil {
+		log.Error("the results of other hosts are not kept here as store.* says", "error", err)
+	}
 }
 
 // splitListen takes a listen address apart; key says whose it is.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -13,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"facetrack/internal/auth"
 	"facetrack/internal/config"
+	"facetrack/internal/store"
 	"facetrack/internal/telemetry"
 	"facetrack/ipc"
 )
@@ -42,6 +46,12 @@ func (l *logged) has(words ...string) bool {
 	return false
 }
 
+func (l *logged) times(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), what)
+}
+
 func containsAll(line string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(line, w) {
@@ -51,12 +61,71 @@ func containsAll(line string, words []string) bool {
 	return true
 }
 
+// wire is what leads to a server, and can be cut.
+type wire struct {
+	t  *testing.T
+	to string
+	l  net.Listener
+
+	mu   sync.Mutex
+	cut  bool
+	ends []net.Conn
+}
+
+func newWire(t *testing.T, to string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // until the test ends
+	must(t, err)
+	w := &wire{t: t, to: to, l: l}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			w.lay(c, &all)
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); w.set(true); all.Wait() })
+	return w
+}
+
+func (w *wire) lay(from net.Conn, all *sync.WaitGroup) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to, err := net.Dial("tcp", w.to) //nolint:noctx // this machine
+	if err != nil || w.cut {
+		_ = from.Close()
+		return
+	}
+	w.ends = append(w.ends, from, to)
+	for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+		all.Go(func() {
+			_, _ = io.Copy(pair[1], pair[0])
+			_ = pair[1].Close()
+		})
+	}
+}
+
+// set cuts the wire, or mends it.
+func (w *wire) set(cut bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = cut
+	for _, c := range w.ends {
+		_ = c.Close()
+	}
+	w.ends = nil
+}
+
 // host is an embedded server of a rig.
 type host struct {
 	*bus
 	t    *testing.T
 	cfg  config.Config
 	said *logged
+	wire *wire // to the hub
 }
 
 func hostConfig(t *testing.T, rig string) config.Config {
@@ -104,16 +173,18 @@ func twoHosts(t *testing.T, credentials bool) (hub, left *host) {
 	cfg.NATS.Leaf.Listen = freeAddress(t)
 	cfg.Hosts = []config.Host{{Name: "left"}}
 	other := hostConfig(t, "left")
-	other.NATS.Leaf.Hub = "nats://" + cfg.NATS.Leaf.Listen
+	w := newWire(t, cfg.NATS.Leaf.Listen)
+	other.NATS.Leaf.Hub = "nats://" + w.l.Addr().String()
 	if credentials {
 		cfg.NATS.Credentials, other.NATS.Credentials = credentialsFor(t, "hub"), credentialsFor(t, "left")
 		folder, err := auth.AddHost(cfg.NATS.Credentials, "left", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		other.NATS.Leaf.Hub, other.NATS.Leaf.Credentials = "tls://"+cfg.NATS.Leaf.Listen, folder
+		other.NATS.Leaf.Hub, other.NATS.Leaf.Credentials = "tls://"+w.l.Addr().String(), folder
 	}
 	hub, left = startHost(t, cfg), startHost(t, other)
+	left.wire = w
 	eventually(t, "left joins", func() bool {
 		return hub.said.has("a host has joined", "rig=left") && left.said.has("this host has joined the hub", "rig=hub")
 	})
@@ -282,5 +353,93 @@ func TestLeafErrors(t *testing.T) {
 				t.Errorf("%v; want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// What a host keeps while the wire is cut comes when it is mended, in order and once.
+func TestKeptResultsReachTheHub(t *testing.T) {
+	for _, credentials := range []bool{false, true} {
+		t.Run(fmt.Sprint("credentials ", credentials), func(t *testing.T) {
+			hub, left := twoHosts(t, credentials)
+			hub.cfg.Store.Enabled, left.cfg.Store.Enabled = true, true
+			hub.cfg.Store.MaxGB, left.cfg.Store.MaxGB = 0.01, 0.01
+			own, tracker := jetStream(t, left.as(auth.Up)), left.as(auth.Tracker)
+			_, err := own.CreateStream(t.Context(), store.StreamConfig("left", left.cfg.Store))
+			must(t, err)
+			said := 0
+			say := func(n int) {
+				for range n {
+					must(t, tracker.Publish(ipc.Subject("left", "cam0", ipc.KindTracks), fmt.Append(nil, said)))
+					said++
+				}
+				must(t, tracker.Flush())
+			}
+			say(50)
+			up := hub.as(auth.Up)
+			var log logged
+			keepHosts(t.Context(), up.Conn, hub.cfg, slog.New(slog.NewTextHandler(&log, nil)))
+			if log.has("not kept") {
+				t.Fatal(log.b.String())
+			}
+			has := func() uint64 {
+				s, err := jetStream(t, up).Stream(t.Context(), ipc.ResultsStream("left"))
+				must(t, err)
+				return s.CachedInfo().State.LastSeq
+			}
+			eventually(t, "the first come", func() bool { return has() == 50 })
+			left.wire.set(true)
+			eventually(t, "left is alone", func() bool { return left.said.has("the link to the hub is gone") })
+			say(70)
+			left.wire.set(false)
+			eventually(t, "left joins again", func() bool { return left.said.times("this host has joined the hub") == 2 })
+			say(30)
+			eventually(t, "all come", func() bool { return has() == 150 })
+			reader := jetStream(t, hub.as(auth.Reader))
+			c, err := reader.OrderedConsumer(t.Context(), ipc.ResultsStream("left"), jetstream.OrderedConsumerConfig{})
+			must(t, err)
+			all, err := c.Fetch(200, jetstream.FetchMaxWait(2*time.Second))
+			must(t, err)
+			n := 0
+			for m := range all.Messages() {
+				if string(m.Data()) != fmt.Sprint(n) || m.Subject() != "face.left.cam0.tracks" {
+					t.Fatalf("message %d is %s, %s", n, m.Subject(), m.Data())
+				}
+				n++
+			}
+			if n != 150 {
+				t.Errorf("%d of 150 messages", n)
+			}
+		})
+	}
+}
+
+func jetStream(t *testing.T, nc *ipc.Conn) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(nc.Conn)
+	must(t, err)
+	return js
+}
+
+// A stream that is no copy is left alone; a copy that is not wanted any more is told of.
+func TestCopyErrors(t *testing.T) {
+	cfg := hostConfig(t, "hub")
+	cfg.Hosts, cfg.Store.Enabled, cfg.Store.MaxGB = []config.Host{{Name: "left"}, {Name: "right"}}, true, 0.01
+	h := startHost(t, cfg)
+	nc := h.as(auth.Up)
+	js := jetStream(t, nc)
+	_, err := js.CreateStream(t.Context(), store.StreamConfig("left", cfg.Store))
+	must(t, err)
+	var log logged
+	keepHosts(t.Context(), nc.Conn, cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if !log.has("not kept here as store.* says", "copy of rig left", "a stream of that name is kept here already", "give the rig another name") {
+		t.Error(log.b.String())
+	}
+	if s, err := js.Stream(t.Context(), ipc.ResultsStream("right")); err != nil || s.CachedInfo().Config.Mirror == nil {
+		t.Errorf("the other is not copied: %v", err)
+	}
+	cfg.Store.Enabled = false
+	keepHosts(t.Context(), nc.Conn, cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if !log.has("still copied, although store.enabled is false", "nats stream rm facetrack-results_right") {
+		t.Error(log.b.String())
 	}
 }

@@ -127,6 +127,7 @@ func (c *BeginCmd) Run(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = nc.Close() }()
+		keepHosts(ctx, nc.Conn, cfg, log)
 		return begin(ctx, nc, cfg, log)
 	})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -159,6 +159,7 @@ func (r *rig) connect(ctx context.Context) (err error) {
 		return err
 	}
 	r.keeper = beginSession(ctx, r.bus.Conn, r.cfg, r.log)
+	keepHosts(ctx, r.bus.Conn, r.cfg, r.log)
 	return nil
 }
 

@@ -18,12 +18,6 @@ import (
 // hostsFolder holds a folder for each host that joins.
 const hostsFolder = "hosts"
 
-// keptPrefix begins the subjects on which a host's kept results come to the hub.
-const keptPrefix = "facetrack.kept."
-
-// KeptPrefix is where the kept results of a rig on another host come to the hub.
-func KeptPrefix(rig string) string { return keptPrefix + rig }
-
 // What goes from a host to the hub, of each camera.
 var overHosts = []ipc.Kind{ipc.KindTracks, ipc.KindEnd, ipc.KindEvents, ipc.KindDrops}
 
@@ -36,7 +30,7 @@ var never = []ipc.Kind{
 func PermissionsOfHost(rig string) Permissions {
 	var p Permissions
 	p.publish(onCameras(rig, overHosts)...)
-	p.publish(ipc.SynchronySubject(rig, ipc.Any, ipc.Any), Reader.inbox(), Tracker.inbox(), KeptPrefix(rig)+".>", "$JSC.R.>")
+	p.publish(ipc.SynchronySubject(rig, ipc.Any, ipc.Any), Reader.inbox(), Tracker.inbox(), ipc.KeptPrefix(rig)+".>", "$JSC.R.>")
 	p.subscribe(telemetry.StatusSubject(rig, ipc.Any), ipc.ClockSubject(rig), "$JS."+rig+".API.CONSUMER.>", "$JS.FC."+ipc.ResultsStream(rig)+".>")
 	return p
 }
@@ -63,7 +57,11 @@ func (p *Permissions) hearHost(role Role, rig string) {
 	case Tracker:
 		p.subscribe(onCameras(rig, []ipc.Kind{ipc.KindTracks, ipc.KindEnd})...)
 		p.publish(ipc.ClockSubject(rig))
+	case Up:
+		stream := ipc.ResultsStream(rig)
+		p.publish("$JS.API.STREAM.INFO."+stream, "$JS.API.STREAM.CREATE."+stream, "$JS.API.STREAM.UPDATE."+stream)
 	case Reader:
+		p.readResults(rig)
 		p.subscribe(onCameras(rig, overHosts)...)
 		p.subscribe(ipc.SynchronySubject(rig, ipc.Any, ipc.Any))
 		p.publish(telemetry.StatusSubject(rig, ipc.Any))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +71,11 @@ func (h *Hosts) changed() {
 // hear subscribes to what comes from a host. Frames and ends take one subscription each: an end says only that another frame begins anew.
 func (h *Hosts) hear(l *link) error {
 	for kind, handle := range map[ipc.Kind]func(*link, []byte){ipc.KindTracks: h.tracks, ipc.KindEnd: h.end} {
-		sub, err := h.o.Bus.Subscribe(ipc.AllCameras(l.rig, kind), func(m *nats.Msg) { handle(l, m.Data) })
+		sub, err := h.o.Bus.Subscribe(ipc.AllCameras(l.rig, kind), func(m *nats.Msg) {
+			if !strings.HasPrefix(m.Reply, "$JS.ACK.") { // out of a stream, to wherever its reader wants it: no news
+				handle(l, m.Data)
+			}
+		})
 		if err != nil {
 			return fmt.Errorf("listen to rig %s: %w", l.rig, err)
 		}
