@@ -142,7 +142,7 @@ func startHost(t *testing.T, cfg config.Config) *host {
 	if h.bus, err = startBus(t.Context(), cfg, slog.New(slog.NewTextHandler(h.said, nil))); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.bus.stop() })
+	t.Cleanup(func() { _ = h.stop() })
 	return h
 }
 
@@ -301,7 +301,7 @@ func TestHubThatIsAway(t *testing.T) {
 	eventually(t, "left says that it is alone", func() bool { return left.said.has("the hub is not reached", "connection refused") })
 	hub := startHost(t, cfg)
 	eventually(t, "left joins", func() bool { return left.said.has("this host has joined the hub", "rig=hub") })
-	must(t, hub.bus.stop())
+	must(t, hub.stop())
 	eventually(t, "left notices", func() bool { return left.said.has("the link to the hub is gone") })
 }
 

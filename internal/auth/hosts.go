@@ -113,7 +113,7 @@ func AddHost(dir, rig string, now time.Time) (folder string, err error) {
 	)
 }
 
-// ErrNoHost: a rig is to join and has no key.
+// ErrNoHost says that a rig is to join and has no key.
 var ErrNoHost = errors.New("the rig has no key to join with")
 
 // ApplyHosts has a server let the servers of these rigs join, each with its key, and the roles hear what comes from them. The options have been through Apply.
