@@ -443,3 +443,41 @@ func TestCopyErrors(t *testing.T) {
 		t.Error(log.b.String())
 	}
 }
+
+// A hub by another name, or another port, is no hub: the host says what is wrong.
+func TestHubThatIsAnother(t *testing.T) {
+	cfg := hostConfig(t, "hub")
+	cfg.NATS.Credentials = credentialsFor(t, "hub")
+	_, port, err := net.SplitHostPort(freeAddress(t))
+	must(t, err)
+	cfg.NATS.Leaf.Listen = "0.0.0.0:" + port
+	folder, err := auth.AddHost(cfg.NATS.Credentials, "left", time.Now())
+	must(t, err)
+	cfg.Hosts = []config.Host{{Name: "left"}}
+	hub := startHost(t, cfg)
+	_, client, err := net.SplitHostPort(hub.Addr().String())
+	must(t, err)
+	for name, c := range map[string]struct{ hub, says string }{
+		"a name that the certificate has not": {"tls://127.0.0.2:" + port, "certificate is valid for"},
+		"the port of clients":                 {"tls://127.0.0.1:" + client, "no port for hosts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := hostConfig(t, "left")
+			other.NATS.Leaf = config.Leaf{Hub: c.hub, Credentials: folder}
+			left := startHost(t, other)
+			eventually(t, "left says why", func() bool { return left.said.has("the hub is not reached", c.says) })
+		})
+	}
+}
+
+func TestAuthHostSaysWhatToDo(t *testing.T) {
+	dir := credentialsFor(t, "lab")
+	var err error
+	out, _ := printed(t, func() { err = (&AuthHostCmd{AuthDir{dir}, "left"}).Run() })
+	if err != nil || !containsAll(out, []string{filepath.Join(dir, "hosts", "left"), "nats.leaf.credentials", "start the server again"}) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := (&AuthHostCmd{AuthDir{dir}, "a.b"}).Run(); !errors.Is(err, auth.ErrCredentials) || !strings.Contains(err.Error(), `rig "a.b"`) {
+		t.Error(err)
+	}
+}
