@@ -380,6 +380,7 @@ func (c *ReplayCmd) playedWith(s *store.Kept, here config.Config, log *slog.Logg
 			cfg.Cameras[i].Pace = "max"
 		}
 	}
+	cfg = cfg.Alone()
 	cfg.Complete()
 	return cfg, cfg.Validate()
 }

@@ -51,6 +51,22 @@ func (c Config) Names() (names []string) {
 	return names
 }
 
+// Alone is the configuration without other hosts, and without pairs that need them.
+func (c Config) Alone() Config {
+	if len(c.Hosts) == 0 {
+		return c
+	}
+	pairs := slices.Clone(c.Synchrony.Pairs)
+	c.Hosts, c.NATS.Leaf = nil, Leaf{}
+	c.Synchrony.Pairs = slices.DeleteFunc(pairs, func(p []string) bool {
+		return slices.ContainsFunc(p, func(who string) bool { return !c.isParticipant(who) })
+	})
+	if len(pairs) > 0 && len(c.Synchrony.Pairs) == 0 { // an empty list would mean all
+		c.Synchrony.Enabled = false
+	}
+	return c
+}
+
 func (c Config) validateHosts() error {
 	seen := map[string]bool{}
 	for i, h := range c.Hosts {

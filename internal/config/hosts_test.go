@@ -95,3 +95,29 @@ func TestHostsDoNotChangeLive(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a hub has stored is played again without the others: pairs that need them are left out.
+func TestConfigurationAlone(t *testing.T) {
+	for pairs, want := range map[string][][2]string{
+		"":                                    {{"mother", "father"}},
+		"[[mother, child], [father, mother]]": {{"father", "mother"}},
+		"[[mother, child], [\"left/a:1\", father]]": nil,
+	} {
+		text := hub + "cameras: [{name: a, source: x}]\nparticipants: [{name: mother, camera: a, identity: 1}, {name: father, camera: a, identity: 2}]\nhosts: [{rig: left, participants: [child]}]\n"
+		if pairs != "" {
+			text += "synchrony: {pairs: " + pairs + "}\n"
+		}
+		cfg, err := Parse("f.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := len(cfg.Synchrony.Pairs)
+		alone := cfg.Alone()
+		if err := alone.Validate(); err != nil || !reflect.DeepEqual(alone.SynchronyPairs(), want) || alone.Hosts != nil || alone.NATS.Leaf != (Leaf{}) {
+			t.Errorf("%s: pairs %v, %v", pairs, alone.SynchronyPairs(), err)
+		}
+		if len(cfg.Synchrony.Pairs) != all {
+			t.Errorf("%s: the configuration itself has changed", pairs)
+		}
+	}
+}

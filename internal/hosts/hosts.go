@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -72,7 +71,7 @@ func (h *Hosts) changed() {
 func (h *Hosts) hear(l *link) error {
 	for kind, handle := range map[ipc.Kind]func(*link, []byte){ipc.KindTracks: h.tracks, ipc.KindEnd: h.end} {
 		sub, err := h.o.Bus.Subscribe(ipc.AllCameras(l.rig, kind), func(m *nats.Msg) {
-			if !strings.HasPrefix(m.Reply, "$JS.ACK.") { // out of a stream, to wherever its reader wants it: no news
+			if !ipc.FromStream(m) {
 				handle(l, m.Data)
 			}
 		})
