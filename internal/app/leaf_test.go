@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"facetrack/internal/auth"
@@ -288,6 +289,33 @@ func TestHostsHearNothingOfEachOther(t *testing.T) {
 	})
 	if n, _, _ := nosy.Pending(); n != 0 {
 		t.Errorf("left hears %d messages of the hub", n)
+	}
+}
+
+// Three hosts: the hub hears both others, and these nothing of each other, also where nobody has a key.
+func TestThreeHosts(t *testing.T) {
+	hub, left := twoHosts(t, false)
+	cfg := hostConfig(t, "right")
+	cfg.NATS.Leaf.Hub = left.cfg.NATS.Leaf.Hub
+	right := startHost(t, cfg)
+	eventually(t, "right joins", func() bool { return hub.said.has("a host has joined", "rig=right") })
+	hears := func(at *host, rig string) *nats.Subscription {
+		s, err := at.as(auth.Reader).SubscribeSync(ipc.AllCameras(rig, ipc.KindTracks))
+		must(t, err)
+		return s
+	}
+	nosy := hears(right, "left")
+	atHub := []*nats.Subscription{hears(hub, "left"), hears(hub, "right")}
+	for i, h := range []*host{left, right} {
+		nc := h.as(auth.Tracker)
+		eventually(t, "the hub hears "+h.cfg.Rig, func() bool {
+			must(t, nc.Publish(ipc.Subject(h.cfg.Rig, "cam0", ipc.KindTracks), []byte("{}")))
+			_, err := atHub[i].NextMsg(50 * time.Millisecond)
+			return err == nil
+		})
+	}
+	if n, _, err := nosy.Pending(); n != 0 || err != nil {
+		t.Errorf("right hears %d messages of left, %v", n, err)
 	}
 }
 

@@ -19,8 +19,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"facetrack/internal/auth"
-	"facetrack/internal/config"
-	"facetrack/internal/store"
 	"facetrack/ipc"
 )
 
@@ -196,8 +194,8 @@ func (r *rig) upOn(m *machine, clock []string, seen, configuration string) {
 	r.start(exec.Command(words[0], words[1:]...)) //nolint:gosec // the program under test
 }
 
-// stored lists what a stream holds: the numbers of its messages, with the numbers of the frames.
-func stored(t *testing.T, nc *nats.Conn, rig string, upTo uint64) (all []string, frames []uint64) {
+// storedFrames lists what a stream holds: the numbers of its messages, with the numbers of the frames.
+func storedFrames(t *testing.T, nc *nats.Conn, rig string, upTo uint64) (all []string, frames []uint64) {
 	t.Helper()
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -273,16 +271,6 @@ func TestTwoHosts(t *testing.T) {
 	for _, r := range []*rig{hub, left} {
 		r.eventually("it is up", func() bool { return strings.Contains(r.stderr.String(), "is up on") })
 	}
-	js, err := jetstream.New(left.as(auth.Up))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := config.Default().Store
-	c.Enabled, c.Kinds, c.MaxGB = true, []string{"tracks"}, 0.2
-	if _, err := js.CreateOrUpdateStream(t.Context(), store.StreamConfig(left.name, c)); err != nil {
-		t.Fatal(err)
-	}
-
 	atHub, atLeft := hub.as(auth.Reader), left.as(auth.Reader)
 	said := make(chan ipc.Participants, 4096)
 	if _, err := atHub.Subscribe(ipc.ParticipantsSubject(hub.name), func(m *nats.Msg) {
@@ -352,8 +340,8 @@ func TestTwoHosts(t *testing.T) {
 	hub.eventually("what was kept comes", func() bool { return lastStored(t, atHub, left.name) >= alone+20 })
 	t.Logf("what was kept is at the hub after %s", time.Since(mended).Round(time.Millisecond))
 	upTo := lastStored(t, atHub, left.name)
-	want, frames := stored(t, atLeft, left.name, upTo)
-	if got, _ := stored(t, atHub, left.name, upTo); !slices.Equal(got, want) {
+	want, frames := storedFrames(t, atLeft, left.name, upTo)
+	if got, _ := storedFrames(t, atHub, left.name, upTo); !slices.Equal(got, want) {
 		t.Errorf("the hub has %d messages, left %d up to number %d", len(got), len(want), upTo)
 	}
 	for i := 1; i < len(frames); i++ {
