@@ -170,26 +170,42 @@ func (h *host) as(role auth.Role) *ipc.Conn {
 // twoHosts are a hub and the rig left, joined; with credentials where the hub has any.
 func twoHosts(t *testing.T, credentials bool) (hub, left *host) {
 	t.Helper()
+	hub, others := joined(t, credentials, "left")
+	return hub, others[0]
+}
+
+// joined are a hub and other rigs.
+func joined(t *testing.T, credentials bool, rigs ...string) (hub *host, others []*host) {
+	t.Helper()
 	cfg := hostConfig(t, "hub")
 	cfg.NATS.Leaf.Listen = freeAddress(t)
-	cfg.Hosts = []config.Host{{Name: "left"}}
-	other := hostConfig(t, "left")
 	w := newWire(t, cfg.NATS.Leaf.Listen)
-	other.NATS.Leaf.Hub = "nats://" + w.l.Addr().String()
 	if credentials {
-		cfg.NATS.Credentials, other.NATS.Credentials = credentialsFor(t, "hub"), credentialsFor(t, "left")
-		folder, err := auth.AddHost(cfg.NATS.Credentials, "left", time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		other.NATS.Leaf.Hub, other.NATS.Leaf.Credentials = "tls://"+w.l.Addr().String(), folder
+		cfg.NATS.Credentials = credentialsFor(t, "hub")
 	}
-	hub, left = startHost(t, cfg), startHost(t, other)
-	left.wire = w
-	eventually(t, "left joins", func() bool {
-		return hub.said.has("a host has joined", "rig=left") && left.said.has("this host has joined the hub", "rig=hub")
-	})
-	return hub, left
+	var configs []config.Config
+	for _, rig := range rigs {
+		cfg.Hosts = append(cfg.Hosts, config.Host{Name: rig})
+		other := hostConfig(t, rig)
+		other.NATS.Leaf.Hub = "nats://" + w.l.Addr().String()
+		if credentials {
+			other.NATS.Credentials, other.NATS.Leaf.Hub = credentialsFor(t, rig), "tls://"+w.l.Addr().String()
+			var err error
+			other.NATS.Leaf.Credentials, err = auth.AddHost(cfg.NATS.Credentials, rig, time.Now())
+			must(t, err)
+		}
+		configs = append(configs, other)
+	}
+	hub = startHost(t, cfg)
+	for _, c := range configs {
+		h := startHost(t, c)
+		h.wire = w
+		others = append(others, h)
+		eventually(t, c.Rig+" joins", func() bool {
+			return hub.said.has("a host has joined", "rig="+c.Rig) && h.said.has("this host has joined the hub", "rig=hub")
+		})
+	}
+	return hub, others
 }
 
 func credentialsFor(t *testing.T, rig string) string {
@@ -292,16 +308,15 @@ func TestHostsHearNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// Three hosts: the hub hears both others, and these nothing of each other, also where nobody has a key.
+// Three hosts: the hub hears both others, and these nothing of each other.
 func TestThreeHosts(t *testing.T) {
-	hub, left := twoHosts(t, false)
-	cfg := hostConfig(t, "right")
-	cfg.NATS.Leaf.Hub = left.cfg.NATS.Leaf.Hub
-	right := startHost(t, cfg)
-	eventually(t, "right joins", func() bool { return hub.said.has("a host has joined", "rig=right") })
+	hub, others := joined(t, true, "left", "right")
+	left, right := others[0], startOpen(t, others[1])
 	hears := func(at *host, rig string) *nats.Subscription {
-		s, err := at.as(auth.Reader).SubscribeSync(ipc.AllCameras(rig, ipc.KindTracks))
+		nc := at.as(auth.Reader)
+		s, err := nc.SubscribeSync(ipc.AllCameras(rig, ipc.KindTracks))
 		must(t, err)
+		must(t, nc.Flush())
 		return s
 	}
 	nosy := hears(right, "left")
@@ -317,6 +332,16 @@ func TestThreeHosts(t *testing.T) {
 	if n, _, err := nosy.Pending(); n != 0 || err != nil {
 		t.Errorf("right hears %d messages of left, %v", n, err)
 	}
+}
+
+// startOpen starts a host anew without credentials of its own: nobody but the hub keeps its clients from hearing anything.
+func startOpen(t *testing.T, h *host) *host {
+	t.Helper()
+	must(t, h.stop())
+	h.cfg.NATS.Credentials = ""
+	open := startHost(t, h.cfg)
+	eventually(t, "it joins again", func() bool { return open.said.has("this host has joined the hub") })
+	return open
 }
 
 // A hub that is not there, or lets nobody in, stops no host: it says why, once, and joins when it can.
