@@ -139,3 +139,30 @@ func TestConfigurationFileHasTheHosts(t *testing.T) {
 		}
 	}
 }
+
+// On a hub the tracker and readers hear other hosts, and nobody gets nearer to their pixels, buckets or configuration.
+func TestWhatRolesHearOfOtherHosts(t *testing.T) {
+	for _, role := range Roles {
+		own, p := PermissionsOf(role, "hub"), PermissionsWith(role, "hub", []string{"left"})
+		hears := slices.Contains(p.Subscribe, ipc.AllCameras("left", ipc.KindTracks))
+		if want := role == Tracker || role == Reader; hears != want {
+			t.Errorf("%s hears tracks: %v", role, hears)
+		}
+		if asks := slices.Contains(p.Publish, ipc.ClockSubject("left")); asks != (role == Tracker) {
+			t.Errorf("%s asks the clock: %v", role, asks)
+		}
+		for _, s := range append(p.Publish[len(own.Publish):], p.Subscribe[len(own.Subscribe):]...) {
+			for _, kind := range never {
+				if s == ipc.AllCameras("left", kind) {
+					t.Errorf("%s may use %s", role, s)
+				}
+			}
+			if strings.Contains(s, ipc.BucketName("left")+".") || strings.Contains(s, ipc.SettingsBucket("left")) {
+				t.Errorf("%s may use %s", role, s)
+			}
+		}
+		if len(p.Publish) < len(own.Publish) || len(p.Subscribe) < len(own.Subscribe) {
+			t.Errorf("%s has less than without hosts", role)
+		}
+	}
+}
