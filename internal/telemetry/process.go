@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 )
@@ -14,11 +15,12 @@ const RestartsVariable = "FACETRACK_RESTARTS"
 type Process struct {
 	CPUSeconds float64 `json:"cpu_s"`        // of all its threads, since it started
 	Memory     int64   `json:"memory_bytes"` // resident, shared rings included
-	Restarts   int     `json:"restarts"`     // by facetrack up
+	Goroutines int     `json:"goroutines"`
+	Restarts   int     `json:"restarts"` // by facetrack up
 }
 
 func process() Process {
-	p := Process{Memory: resident()}
+	p := Process{Memory: resident(), Goroutines: runtime.NumGoroutine()}
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) == nil {
 		p.CPUSeconds = seconds(used.Utime) + seconds(used.Stime)

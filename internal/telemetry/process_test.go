@@ -22,6 +22,17 @@ func TestSnapshotTellsWhatTheProcessCosts(t *testing.T) {
 	if grown := after.Memory - before.Memory; grown < int64(len(block)/2) {
 		t.Errorf("%d bytes more for %d (%d)", grown, len(block), block[0])
 	}
+	if before.Goroutines < 1 {
+		t.Errorf("%d goroutines", before.Goroutines)
+	}
+	stop := make(chan struct{})
+	for range 10 {
+		go func() { <-stop }()
+	}
+	if more := New("detect").Snapshot().Goroutines - after.Goroutines; more < 10 {
+		t.Errorf("%d goroutines more for 10", more)
+	}
+	close(stop)
 	if after.Restarts != 3 {
 		t.Errorf("%d restarts", after.Restarts)
 	}
