@@ -46,9 +46,10 @@ type camera struct {
 	any      bool // at least one frame was captured
 }
 
-// openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it.
-func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera) (*camera, error) {
-	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, limits: usual, uninvite: func() {}}
+// openCamera opens a recorded source and its ring. A live camera is opened by run, which can wait for it. Frames are numbered from next on,
+// or as the bucket has it if that is 0.
+func openCamera(ctx context.Context, env *stage.Env, gpus *gpus, cfg config.Camera, next uint64) (*camera, error) {
+	c := &camera{env: env, cfg: cfg, flight: newFlight(patience), gpus: gpus, limits: usual, uninvite: func() {}, nextSeq: next}
 	running := "running"
 	c.running.Store(&running)
 	if source.IsLive(cfg.Source) {

@@ -353,7 +353,7 @@ func TestNewGeometryMakesANewRing(t *testing.T) {
 func TestSourcesThatCannotOpenArePermanent(t *testing.T) {
 	r := newRig(t)
 	for _, spec := range []string{filepath.Join(t.TempDir(), "none.y4m"), "synthetic:nonsense=1"} {
-		if _, err := openCamera(t.Context(), r.env, r.gpus, drawn(spec, "max")); !errors.Is(err, stage.ErrPermanent) {
+		if _, err := openCamera(t.Context(), r.env, r.gpus, drawn(spec, "max"), 0); !errors.Is(err, stage.ErrPermanent) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
@@ -361,7 +361,7 @@ func TestSourcesThatCannotOpenArePermanent(t *testing.T) {
 		t.Error("a lost camera is permanent")
 	}
 	c := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
-	if _, err := openCamera(t.Context(), r.env, r.gpus, c.cfg); !errors.Is(err, gpuring.ErrInUse) || !errors.Is(err, stage.ErrPermanent) {
+	if _, err := openCamera(t.Context(), r.env, r.gpus, c.cfg, 0); !errors.Is(err, gpuring.ErrInUse) || !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("a camera that is in use: %v", err)
 	}
 }

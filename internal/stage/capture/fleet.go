@@ -23,6 +23,7 @@ type fleet struct {
 	mu      sync.Mutex
 	members map[string]*member
 	leaving map[string]*member // that were removed
+	next    map[string]uint64  // where the numbers of those go on: the bucket may not have it, on a full disk
 	closing sync.WaitGroup     // of those
 	running int
 	err     error
@@ -39,7 +40,7 @@ type member struct {
 }
 
 func newFleet(ctx context.Context, env *stage.Env) *fleet {
-	f := &fleet{env: env, gpus: newGPUs(env.Config, env.Log), members: map[string]*member{}, leaving: map[string]*member{}, done: make(chan struct{})}
+	f := &fleet{env: env, gpus: newGPUs(env.Config, env.Log), members: map[string]*member{}, leaving: map[string]*member{}, next: map[string]uint64{}, done: make(chan struct{})}
 	f.ctx, f.fail = context.WithCancel(ctx)
 	return f
 }
@@ -47,7 +48,7 @@ func newFleet(ctx context.Context, env *stage.Env) *fleet {
 // open opens cameras. After an error none of them is open.
 func (f *fleet) open(cameras []config.Camera) (opened []*member, err error) {
 	for _, cfg := range cameras {
-		c, err := openCamera(f.ctx, f.env, f.gpus, cfg)
+		c, err := openCamera(f.ctx, f.env, f.gpus, cfg, f.goesOn(cfg.Name))
 		opened = append(opened, &member{camera: c, ended: make(chan struct{}), closed: make(chan struct{})})
 		if err != nil {
 			closeAll(opened)
@@ -55,6 +56,13 @@ func (f *fleet) open(cameras []config.Camera) (opened []*member, err error) {
 		}
 	}
 	return opened, nil
+}
+
+// goesOn is where the numbers of a camera go on that was removed, 0 if it was not.
+func (f *fleet) goesOn(camera string) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.next[camera]
 }
 
 // closeAll closes cameras side by side: each ring waits until the other processes have let go of its device memory.
@@ -166,6 +174,9 @@ func (f *fleet) remove(name string) {
 	f.mu.Unlock()
 	f.closing.Go(func() {
 		_ = m.Close()
+		f.mu.Lock()
+		f.next[name] = m.nextSeq
+		f.mu.Unlock()
 		close(m.closed)
 	})
 }

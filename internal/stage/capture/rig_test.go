@@ -64,7 +64,7 @@ func (r *rig) ack(f ipc.Frame) {
 // camera opens a camera as Run does; the source can then be replaced before it runs.
 func (r *rig) camera(cfg config.Camera) *camera {
 	r.T.Helper()
-	c, err := openCamera(r.T.Context(), r.env, r.gpus, cfg)
+	c, err := openCamera(r.T.Context(), r.env, r.gpus, cfg, 0)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func TestNoRoomIsNotForEver(t *testing.T) {
 		return gpuring.Create(o)
 	}
 	open := func() (*camera, error) {
-		return openCamera(t.Context(), r.env, r.gpus, drawn("synthetic:faces=0,size=160x120", "realtime"))
+		return openCamera(t.Context(), r.env, r.gpus, drawn("synthetic:faces=0,size=160x120", "realtime"), 0)
 	}
 	if _, err := open(); !errors.Is(err, stage.ErrPermanent) {
 		t.Errorf("a folder that is full: %v", err)
