@@ -3,6 +3,7 @@
 # make deb    the Debian package in bin/, tried out (nfpm is fetched)
 # make eval   how good the networks are: docs/models
 # make fuzz   new inputs for every fuzz target    make training-test  tests of training/ (Python, PyTorch)
+# make chaos  a rig while things go wrong: docs/chaos.md
 
 TAGS    := gocv xnnpack cuda
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -23,7 +24,7 @@ KERNELS := ./internal/kernels/... ./internal/gpuvision/... ./internal/inferbench
 override export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations '-I$(CURDIR)/internal/cuda/include' $(CGO_CFLAGS)
 override export CGO_LDFLAGS := -O2 -g '-L$(CURDIR)/internal/cuda/lib' $(CGO_LDFLAGS)
 
-.PHONY: all setup build test demo bench-cpu eval vet lint units unit race fuzz e2e group deb kernels training-test fmt clean
+.PHONY: all setup build test demo bench-cpu eval vet lint units unit race fuzz e2e chaos group deb kernels training-test fmt clean
 
 all: build
 
@@ -102,6 +103,14 @@ group: build
 deb: build
 	@scripts/deb.sh bin
 	@test/systemd/package.sh bin
+
+# Things go wrong for CHAOS_MINUTES, as CHAOS_SEED has it; the report goes to docs/chaos.md and docs/benchmarks/chaos.json. Full disks need root (a
+# small tmpfs is mounted).
+CHAOS_MINUTES ?= 30
+CHAOS_SEED ?= 1
+chaos: build
+	go build -o bin/chaos ./test/chaos
+	bin/chaos --program bin/facetrack --for $(CHAOS_MINUTES)m --seed $(CHAOS_SEED) --json docs/benchmarks/chaos.json --markdown docs/chaos.md
 
 # Needs Python 3 with PyTorch and NumPy, and a C++ compiler; not part of test.
 PYTHON ?= python3

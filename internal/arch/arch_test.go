@@ -41,7 +41,7 @@ var unsafeAllowed = []string{"gpuring/internal/shm/", "infer/xnnpack/", "interna
 // forTests are packages that only tests import.
 var forTests = []string{
 	"internal/testutil/", "internal/testmodels/", "internal/modelbuild/", "internal/arch/", "internal/stage/stagetest/", "gpuring/ringtest/",
-	"internal/kernels/kerneltest/", "internal/cuda/cudatest/", "xdf/xdftest/",
+	"internal/kernels/kerneltest/", "internal/cuda/cudatest/", "xdf/xdftest/", "test/chaos/",
 }
 
 func layer(pkg string) int {

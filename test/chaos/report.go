@@ -1,0 +1,227 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"facetrack/internal/app"
+	"facetrack/internal/version"
+)
+
+// Report is what a run has shown.
+type Report struct {
+	Date          time.Time      `json:"date"`
+	Commit        string         `json:"commit"` // of the program under test
+	Version       string         `json:"version"`
+	Machine       Machine        `json:"machine"`
+	Seed          uint64         `json:"seed"`
+	Seconds       float64        `json:"s"`
+	Cameras       string         `json:"cameras"`
+	Planned       int            `json:"planned"`
+	Done          map[string]int `json:"done"` // steps by kind
+	Failed        []string       `json:"failed,omitempty"`
+	NotDone       []string       `json:"not_done,omitempty"`
+	Violations    []Violation    `json:"violations"`
+	Omitted       int            `json:"violations_omitted,omitempty"`
+	Measured      Measured       `json:"measured"`
+	Streams       []Stream       `json:"nats_streams"`
+	RecordedLines int            `json:"recorded_lines"`
+	Heard         uint64         `json:"messages_heard"`
+	Rig           app.Summary    `json:"rig"` // its own account
+	Steps         []*Event       `json:"steps"`
+}
+
+// Machine is what the run was done on.
+type Machine struct {
+	CPUs   int    `json:"cpus"`
+	Model  string `json:"model"`
+	Kernel string `json:"kernel"`
+}
+
+func machine() Machine {
+	m := Machine{CPUs: runtime.NumCPU()}
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			m.Model = strings.TrimSpace(value)
+			break
+		}
+	}
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	m.Kernel = strings.TrimSpace(string(release))
+	return m
+}
+
+func newReport(flags *Flags, f *findings, steps []Step, s app.Summary) *Report {
+	r := &Report{
+		Date: time.Now().UTC().Truncate(time.Second), Commit: cmp.Or(s.Commit, version.Commit()), Version: version.SemVer, Machine: machine(), Seed: flags.Seed,
+		Seconds: math.Round(seconds(f.end - f.begin)), Planned: len(steps), Done: map[string]int{}, Violations: f.broken, Omitted: f.omitted,
+		Measured: f.measured, Rig: s, Steps: f.events,
+		Cameras: fmt.Sprintf("%d looped clips and a network camera, %d×%d, %d frames/s each", fileCameras, clipWidth, clipHeight, clipRate),
+	}
+	for _, l := range f.probe.late {
+		r.Measured.ProbeLateMS.add(ms(int64(l.by)))
+	}
+	for _, e := range f.events {
+		r.Done[string(e.Kind)]++
+		if e.Failed != "" {
+			r.Failed = append(r.Failed, fmt.Sprintf("%s at %.1f s: %s", e.name(), e.At.Seconds(), e.Failed))
+		}
+		e.From, e.To = e.From-f.begin, e.To-f.begin
+		if e.Back != 0 {
+			e.Back -= f.begin
+		}
+	}
+	return r
+}
+
+func (r *Report) write(jsonFile, markdownFile string) error {
+	if jsonFile != "" {
+		data, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(jsonFile, append(data, '\n'), 0o644); err != nil { //nolint:gosec // for everybody to read
+			return err
+		}
+	}
+	if markdownFile == "" {
+		return nil
+	}
+	return os.WriteFile(markdownFile, []byte(r.markdown()), 0o644) //nolint:gosec // for everybody to read
+}
+
+// markdown is the report for people.
+func (r *Report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What a rig does while things go wrong\n\nWritten by `make chaos`. %s, facetrack %s (%s), seed %d, %.0f s, on %d CPUs of %s, Linux %s.\n%s.\n\n",
+		r.Date.Format("2006-01-02 15:04"), r.Version, r.Commit, r.Seed, r.Seconds, r.Machine.CPUs, r.Machine.Model, r.Machine.Kernel, r.Cameras)
+	r.verdict(&b)
+	r.steps(&b)
+	r.recovery(&b)
+	r.figures(&b)
+	r.frames(&b)
+	r.leaks(&b)
+	return b.String()
+}
+
+func (r *Report) verdict(b *strings.Builder) {
+	fmt.Fprintf(b, "**%d promises broken.**\n\n", len(r.Violations)+r.Omitted)
+	for _, v := range r.Violations {
+		fmt.Fprintf(b, "- invariant %d, %.1f s: %s", v.Invariant, v.AtS, v.What)
+		if v.After != "" {
+			fmt.Fprintf(b, " (after %s)", v.After)
+		}
+		b.WriteString("\n")
+	}
+	if r.Omitted > 0 {
+		fmt.Fprintf(b, "- and %d more\n", r.Omitted)
+	}
+	for _, s := range slices.Concat(r.Failed, r.NotDone) {
+		fmt.Fprintf(b, "- not done: %s\n", s)
+	}
+	b.WriteString("\n")
+}
+
+func (r *Report) steps(b *strings.Builder) {
+	fmt.Fprintf(b, "## What was done\n\n%d of %d planned steps: ", len(r.Steps), r.Planned)
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(r.Done)) {
+		parts = append(parts, fmt.Sprintf("%s %d", kind, r.Done[kind]))
+	}
+	fmt.Fprintf(b, "%s.\n\n", strings.Join(parts, ", "))
+}
+
+func (r *Report) recovery(b *strings.Builder) {
+	b.WriteString("## Back in the flow\n\nMilliseconds from when the cause was gone (a killed process: from the kill) until every camera had a frame tracked that was captured\n" +
+		"later; for `lsl-out`, until its statistics show frames; for the network camera's own troubles, that camera. *Alone*: nothing else was wrong shortly before and after.\n\n" +
+		"| after | alone: n | p50 | p99 | max | all: n | p50 | p99 | max |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, key := range slices.Sorted(maps.Keys(r.Measured.Recovery)) {
+		a, all := r.Measured.Recovery[key].values(true), r.Measured.Recovery[key].values(false)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", key, row(a), row(all))
+	}
+	b.WriteString("\n")
+}
+
+func row(v *Values) string {
+	if len(v.all) == 0 {
+		return "0 | | | "
+	}
+	return fmt.Sprintf("%d | %.0f | %.0f | %.0f", len(v.all), v.at(50), v.at(99), v.at(100))
+}
+
+func (r *Report) figures(b *strings.Builder) {
+	m := r.Measured
+	b.WriteString("## Figures behind the invariants\n\n| figure | n | p50 | p99 | max |\n|---|---|---|---|---|\n")
+	for _, x := range []struct {
+		name   string
+		values *Values
+		format string
+	}{
+		{"a tracked face from where its frame has it, px", m.Off, "%.2f"},
+		{"a frame announced after it was due, ms", m.CaptureLate, "%.1f"},
+		{"silence of a stage before one that was killed or stopped, ms", m.OthersQuiet, "%.0f"},
+		{"a process that wants to run was late, ms (20 and more)", m.ProbeLateMS, "%.0f"},
+	} {
+		fmt.Fprintf(b, "| %s | %d", x.name, len(x.values.all))
+		for _, p := range []float64{50, 99, 100} {
+			fmt.Fprintf(b, " | "+x.format, x.values.at(p))
+		}
+		b.WriteString(" |\n")
+	}
+	var restarts, links []string
+	for _, name := range slices.Sorted(maps.Keys(m.Restarts)) {
+		restarts = append(restarts, fmt.Sprintf("%s %d", name, m.Restarts[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Links)) {
+		links = append(links, fmt.Sprintf("%s %d", name, m.Links[name]))
+	}
+	fmt.Fprintf(b, "\nA dead process was seen to hold slots for %.0f ms at most. Started again: %s. Links, by samples: %s; not on the best transport for %.1f s at most.\n\n",
+		m.DeadHeldMS, cmp.Or(strings.Join(restarts, ", "), "none"), strings.Join(links, ", "), m.NotBestS)
+}
+
+func (r *Report) frames(b *strings.Builder) {
+	b.WriteString("## Every frame\n\nAs heard from outside, and as the rig's own account has it; *silent*: lost with a process that died or a message that was not carried.\n\n" +
+		"| camera | captured | tracked | dropped with a notice | silent | the rig: captured | tracked | dropped | rings |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, camera := range slices.Sorted(maps.Keys(r.Measured.Cameras)) {
+		c, s := r.Measured.Cameras[camera], r.Rig.Cameras[camera]
+		told := 0
+		for _, n := range c.Dropped {
+			told += n
+		}
+		fmt.Fprintf(b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", camera, c.Captured, c.Tracked, told, c.Silent,
+			s.Captured, s.Tracked, s.TotalDropped(), r.Measured.Rings[camera])
+	}
+	fmt.Fprintf(b, "\n%d lines were recorded, whole and each frame once.\n\n", r.RecordedLines)
+}
+
+func (r *Report) leaks(b *strings.Builder) {
+	b.WriteString("## What processes hold\n\nAt rest, before the first step → after the last one; memory without shared memory.\n\n" +
+		"| process | open files | goroutines | threads | memory MiB |\n|---|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(r.Measured.Held)) {
+		x := r.Measured.Held[name]
+		fmt.Fprintf(b, "| %s | %d → %d | %s → %s | %d → %d | %d → %d |\n", name, x.Before.Files, x.After.Files,
+			count(x.Before.Goroutines), count(x.After.Goroutines), x.Before.Threads, x.After.Threads, x.Before.RSSKiB>>10, x.After.RSSKiB>>10)
+	}
+	var streams []string
+	for _, s := range r.Streams {
+		streams = append(streams, fmt.Sprintf("%s %d messages, %d KiB, %d consumers", s.Name, s.Messages, s.Bytes>>10, s.Consumers))
+	}
+	fmt.Fprintf(b, "\nNATS streams at the end: %s.\n", strings.Join(streams, "; "))
+}
+
+// count is a number that may not be known.
+func count(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
