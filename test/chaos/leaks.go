@@ -13,7 +13,7 @@ const (
 )
 
 // judgeLeaks compares what processes hold at rest after all steps with what they, or those before them in their place, held at rest
-// before, and the ends of the life of each that lived for long.
+// before, and what each that lived for long held early and late in its life.
 func (f *findings) judgeLeaks() {
 	first, last := f.atRest(f.samples, f.begin, false), f.atRest(f.samples, f.end, true)
 	for _, name := range slices.Sorted(maps.Keys(first)) {
@@ -80,7 +80,7 @@ func (f *findings) compare(what string, b, e Figures) {
 // longLife is how many samples make a long life.
 const longLife = 240
 
-// judgeLives looks at each process that lived for long: its least figures in the second and in the last quarter of its life.
+// judgeLives looks at each process that lived for long: the medians of the second and of the last quarter of its life.
 func (f *findings) judgeLives() {
 	lives := map[int][]Figures{}
 	names := map[int]string{}
@@ -96,14 +96,34 @@ func (f *findings) judgeLives() {
 			continue
 		}
 		q := len(all) / 4
-		b, e := all[q], all[len(all)-q]
-		for _, x := range all[q : 2*q] {
-			b = least(b, x)
-		}
-		for _, x := range all[len(all)-q:] {
-			e = least(e, x)
-		}
+		b, e := median(all[q:2*q]), median(all[len(all)-q:])
 		f.measured.Lives = append(f.measured.Lives, Life{Process: names[pid], Seconds: seconds(all[len(all)-1].AtNS - all[0].AtNS), Second: b, Last: e})
 		f.compare(names[pid]+" in the second and the last quarter of its life", b, e)
+	}
+}
+
+// median is that of each figure, where it is known.
+func median(some []Figures) Figures {
+	of := func(figure func(Figures) int) int {
+		var all []int
+		for _, x := range some {
+			if n := figure(x); n > 0 {
+				all = append(all, n)
+			}
+		}
+		if len(all) == 0 {
+			return 0
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	last := some[len(some)-1]
+	return Figures{
+		AtNS: last.AtNS, PID: last.PID,
+		Files:      of(func(x Figures) int { return x.Files }),
+		Threads:    of(func(x Figures) int { return x.Threads }),
+		RSSKiB:     of(func(x Figures) int { return x.RSSKiB }),
+		Shared:     of(func(x Figures) int { return x.Shared }),
+		Goroutines: of(func(x Figures) int { return x.Goroutines }),
 	}
 }
