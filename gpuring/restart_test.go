@@ -138,6 +138,42 @@ func TestWriterIsBackIsNoticed(t *testing.T) {
 	}
 }
 
+// A writer that bequeaths ends in order, and the next one goes on as if it had died.
+func TestBequest(t *testing.T) {
+	o := options(t, small)
+	first, err := gpuring.Create(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := publish(t, first)
+	reader, err := gpuring.Open(first.Descriptor(), "local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.SetPosition(4711)
+	first.Bequeath()
+	if err := errors.Join(reader.Close(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, o.Dir); !slices.Equal(left, bothFiles[:1]) {
+		t.Errorf("left behind: %v, want the control block alone", left)
+	}
+	second, err := gpuring.Create(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := publish(t, second); next.Seq != last.Seq+1 || second.Position() != 4711 || second.Generation() != first.Generation()+1 {
+		t.Errorf("frame %d at position %d in generation %d after frame %d in generation %d", next.Seq, second.Position(), second.Generation(), last.Seq,
+			first.Generation())
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, o.Dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // TestDeadRingCloses: without a successor, readers learn of the writer's death too.
 func TestDeadRingCloses(t *testing.T) {
 	writer, _, local, d, last := lateWriter(t, options(t, small))

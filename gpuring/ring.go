@@ -52,6 +52,9 @@ type Writer interface {
 	// Retire makes room for the camera's next ring: it unlinks the files, so that nobody attaches any more, and no frame
 	// begins any more; open claims can only be aborted. Readers go on to lease what was published. It waits for nothing.
 	Retire() error
+	// Bequeath has Close leave the control block, some KiB, as the death of the writer does: the camera's next writer goes on with its numbers
+	// and position. For a last ring whose numbers nobody else could be told.
+	Bequeath()
 	// Close retires the ring, marks it closed (readers get ErrClosed) and frees it. It waits up to a second for readers to let go of
 	// the pixels, and with a GPU two for uploads to end: if they do not, it returns ErrUploading, and what the GPU may touch stays until
 	// Close is called again after their end. A driver that does not free memory keeps Close for ever, but no other method.

@@ -22,6 +22,7 @@ type ringWriter struct {
 	depth    *depth
 	claims   int // open ones: the pixels stay mapped for them
 	retired  bool
+	bequests bool // the control block stays behind
 	closed   bool
 	released bool // Close has come to the pixels: the last claim closes them
 	kept     bool // uploads keep the pixels from being freed: the next Close tries again
@@ -149,6 +150,12 @@ func (w *ringWriter) Retire() error {
 	return w.retire()
 }
 
+func (w *ringWriter) Bequeath() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bequests = true
+}
+
 func (w *ringWriter) retire() error {
 	if w.retired {
 		return nil
@@ -156,6 +163,9 @@ func (w *ringWriter) retire() error {
 	w.retired = true
 	if w.staged != nil {
 		forgetLocal(w.desc)
+	}
+	if w.bequests {
+		return w.pix.unlink()
 	}
 	return errors.Join(w.pix.unlink(), unlinkOwn(w.c.f, w.desc.ControlPath))
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"os"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,6 +42,40 @@ func TestNumbersGoOnAfterAnOrderlyEnd(t *testing.T) {
 	second := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
 	if n := second.ring.NextSeq(); n != 5 {
 		t.Errorf("the next frame has number %d, want 5", n)
+	}
+}
+
+// The numbers go on also where the bucket cannot be written at the end: the server is away, or its disk full. Nothing is left when the
+// camera ends in peace.
+func TestNumbersGoOnAfterAnEndWithoutServer(t *testing.T) {
+	r := newRigWithBucket(t)
+	nc := r.Connect()
+	js, err := jetstream.New(nc.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := r.env.Bucket
+	if r.env.Bucket, err = ipc.FindBucket(t.Context(), js, stagetest.Rig); err != nil {
+		t.Fatal(err)
+	}
+	first := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	for range 5 {
+		first.ring.NextSeq()
+	}
+	_ = nc.Close()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.env.Bucket = whole
+	second := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	if n := second.ring.NextSeq(); n != 5 {
+		t.Errorf("the next frame has number %d, want 5", n)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(r.env.Config.Ring.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -141,7 +141,7 @@ func (c *camera) Close() error {
 		c.server = nil
 	}
 	if c.ring != nil {
-		c.leaveRing()
+		c.leaveLastRing()
 	}
 	err = errors.Join(err, c.settle())
 	c.closeGPU()

@@ -13,6 +13,20 @@ import (
 func (c *camera) leaveRing() *farewell {
 	c.nextSeq, c.reached = c.ring.Stats().NextSeq, c.ring.Position()
 	c.remember(false, c.limits.note)
+	return c.partRing()
+}
+
+// leaveLastRing does the same with the camera's last one. Where its numbers cannot be stored, the server being away or its disk full, the
+// control block keeps them for a process that follows.
+func (c *camera) leaveLastRing() {
+	c.nextSeq, c.reached = c.ring.Stats().NextSeq, c.ring.Position()
+	if !c.remember(false, c.limits.note) {
+		c.ring.Bequeath()
+	}
+	c.partRing()
+}
+
+func (c *camera) partRing() *farewell {
 	if c.server != nil {
 		c.server.Leave()
 	}

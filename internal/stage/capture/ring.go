@@ -151,10 +151,11 @@ func (c *camera) recall() {
 	}
 }
 
-// remember stores the ring's state in the rig's bucket, for people and for recall: consumers learn it by attaching.
-func (c *camera) remember(open bool, within time.Duration) {
+// remember stores the ring's state in the rig's bucket, for people and for recall: consumers learn it by attaching. It tells whether it is
+// stored, or nothing is.
+func (c *camera) remember(open bool, within time.Duration) bool {
 	if c.env.Bucket == nil {
-		return
+		return true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -166,4 +167,5 @@ func (c *camera) remember(open bool, within time.Duration) {
 	if err != nil {
 		c.env.Log.Debug("ring state not stored", "camera", c.cfg.Name, "error", err)
 	}
+	return err == nil
 }
