@@ -87,7 +87,23 @@ func (f *findings) during(from, to int64, grace time.Duration, is func(*Event) b
 
 // hits tells whether a process was killed or stopped.
 func (e *Event) hits(name string) bool {
-	return (e.Kind == Kill || e.Kind == Stop) && slices.Contains(e.Targets, name)
+	return (e.ends() || e.Kind == Stop) && slices.Contains(e.Targets, name)
+}
+
+// ends tells whether processes ended.
+func (e *Event) ends() bool { return e.Kind == Kill || e.Kind == Twice || e.Kind == Term }
+
+// ended tells whether that process did.
+func (e *Event) ended(pid int) bool {
+	if !e.ends() {
+		return false
+	}
+	for _, p := range e.PIDs {
+		if p == pid {
+			return true
+		}
+	}
+	return slices.Contains(e.Before, pid)
 }
 
 // bus tells whether the connections were disturbed.

@@ -19,6 +19,7 @@ type Event struct {
 	From   int64          `json:"from_ns"` // CLOCK_MONOTONIC
 	To     int64          `json:"to_ns"`   // when the cause was gone
 	PIDs   map[string]int `json:"pids,omitempty"`
+	Before []int          `json:"before,omitempty"`  // killed before those
 	Failed string         `json:"failed,omitempty"`  // why it could not be done
 	Back   int64          `json:"back_ns,omitempty"` // lsl-out alone: when it had passed frames on again, as its statistics say
 	Alone  bool           `json:"alone"`             // no other cause from two seconds before to the next one, if that came later
@@ -71,7 +72,11 @@ func (in *injector) run(ctx context.Context, steps []Step) {
 func (in *injector) do(ctx context.Context, e *Event) error {
 	switch e.Kind {
 	case Kill:
-		return in.kill(ctx, e)
+		return in.kill(ctx, e, syscall.SIGKILL)
+	case Term:
+		return in.kill(ctx, e, syscall.SIGTERM)
+	case Twice:
+		return in.killTwice(ctx, e)
 	case Stop:
 		return in.stop(ctx, e)
 	case BusKill:
@@ -128,17 +133,46 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (in *injector) kill(ctx context.Context, e *Event) error {
+// killTwice kills a stage, and after a while what has been started in its place.
+func (in *injector) killTwice(ctx context.Context, e *Event) error {
+	if err := in.kill(ctx, e, syscall.SIGKILL); err != nil {
+		return err
+	}
+	first := e.PIDs[e.Targets[0]]
+	err := errors.Join(pause(ctx, e.For), in.started(ctx, e.Targets[0], first))
+	if err != nil {
+		return err
+	}
+	e.Before = []int{first}
+	return in.kill(ctx, e, syscall.SIGKILL)
+}
+
+// started waits until a stage has another process than a dead one.
+func (in *injector) started(ctx context.Context, name string, dead int) error {
+	for end := now() + int64(20*time.Second); now() < end; {
+		if pid := in.rig.pids()[name]; pid != 0 && pid != dead {
+			return nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not started again", name)
+}
+
+func (in *injector) kill(ctx context.Context, e *Event, with syscall.Signal) error {
 	e.PIDs = map[string]int{}
 	var errs []error
 	for _, name := range e.Targets {
-		pid, err := in.rig.signal(name, syscall.SIGKILL)
+		pid, err := in.rig.signal(name, with)
 		errs = append(errs, err)
 		e.PIDs[name] = pid
 	}
-	e.From = now()
-	e.To = e.From
-	if pid := e.PIDs[stage.LSLOut]; pid != 0 {
+	e.To = now()
+	if len(e.Before) == 0 {
+		e.From = e.To
+	}
+	if pid := e.PIDs[stage.LSLOut]; pid != 0 && (e.Kind != Twice || len(e.Before) > 0) {
 		in.asking.Go(func() { in.awaitLSL(ctx, e, pid) })
 	}
 	return errors.Join(errs...)
@@ -148,7 +182,7 @@ func (in *injector) kill(ctx context.Context, e *Event) error {
 func (in *injector) awaitLSL(ctx context.Context, e *Event, killed int) {
 	const every, most = 50 * time.Millisecond, 20 * time.Second
 	subject := telemetry.StatusSubject(in.rig.name, stage.LSLOut)
-	for ctx.Err() == nil && now()-e.From < int64(most) {
+	for ctx.Err() == nil && now()-e.To < int64(most) {
 		var s telemetry.Stats
 		if in.obs.ask(subject, every, &s) == nil && s.PID != killed {
 			for _, c := range s.Cameras {

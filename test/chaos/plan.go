@@ -14,6 +14,8 @@ type Kind string
 // Kinds of steps.
 const (
 	Kill        Kind = "kill"         // SIGKILL of stages
+	Term        Kind = "term"         // SIGTERM of a stage, which ends in order and is started again
+	Twice       Kind = "kill-twice"   // SIGKILL of a stage, and again when it has been started again
 	Stop        Kind = "stop"         // SIGSTOP of a process for a while
 	BusKill     Kind = "bus-kill"     // SIGKILL of the NATS server, which is started again after a while
 	BusStop     Kind = "bus-stop"     // SIGSTOP of the NATS server for a while
@@ -47,10 +49,12 @@ type share struct {
 
 var shares = []share{
 	{Kill, 30, 0, 0},
+	{Term, 6, 0, 0},
+	{Twice, 4, 300 * time.Millisecond, 1500 * time.Millisecond},
 	{Stop, 20, 200 * time.Millisecond, 5 * time.Second},
 	{BusKill, 5, 100 * time.Millisecond, 2 * time.Second},
 	{BusStop, 5, 200 * time.Millisecond, 5 * time.Second},
-	{BusCut, 6, 0, 3 * time.Second},
+	{BusCut, 6, 0, 6 * time.Second},
 	{BusReset, 4, 0, 0},
 	{BusStall, 6, 500 * time.Millisecond, 7 * time.Second},
 	{DiskFull, 4, time.Second, 4 * time.Second},
@@ -109,6 +113,8 @@ func draw(r *rand.Rand, kind Kind) Step {
 		if r.IntN(7) == 0 {
 			s.Targets = append(s.Targets, stage.Names[(first+1+r.IntN(len(stage.Names)-1))%len(stage.Names)])
 		}
+	case Term, Twice:
+		s.Targets = []string{stage.Names[r.IntN(len(stage.Names))]}
 	case Stop:
 		s.Targets = []string{append(slices.Clone(stage.Names), parentStage)[r.IntN(len(stage.Names)+1)]}
 	case Setting:

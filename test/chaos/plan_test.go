@@ -40,7 +40,7 @@ func TestPlanHoldsEveryKind(t *testing.T) {
 			t.Errorf("no %s in %d steps", s.kind, len(steps))
 		}
 	}
-	if len(targets) != 11 { // five stages to kill, and six processes to stop
+	if len(targets) != 21 { // five stages to kill, to kill twice and to end, and six processes to stop
 		t.Errorf("targets %v", targets)
 	}
 }

@@ -17,7 +17,7 @@ func (f *findings) judgeRecovery() {
 		}
 		all, first := f.recovered(e)
 		key := string(e.Kind)
-		if e.Kind == Kill || e.Kind == Stop {
+		if e.ends() || e.Kind == Stop {
 			key += " " + e.Targets[0]
 		}
 		if len(e.Targets) == 2 {
@@ -38,7 +38,7 @@ func (f *findings) judgeRecovery() {
 // recovered is how long after an event's cause was gone the first camera and the last one had a frame tracked that was captured later;
 // -1 if one never had. For lsl-out, whose work is not heard, it is what its statistics say.
 func (f *findings) recovered(e *Event) (all, first int64) {
-	if slices.Equal(e.Targets, []string{stage.LSLOut}) && e.Kind == Kill {
+	if slices.Equal(e.Targets, []string{stage.LSLOut}) && e.ends() {
 		if e.Back == 0 {
 			return -1, -1
 		}
@@ -94,7 +94,7 @@ func (f *findings) judgeOthers() {
 		slices.Sort(all)
 	}
 	for _, e := range f.events {
-		if e.Kind != Kill && e.Kind != Stop || !e.Alone || e.Failed != "" || f.during(e.From, e.To, time.Second, func(e *Event) bool { return e.Kind == Starve }) {
+		if !e.ends() && e.Kind != Stop || !e.Alone || e.Failed != "" || f.during(e.From, e.To, time.Second, func(e *Event) bool { return e.Kind == Starve }) {
 			continue
 		}
 		others := upstream(e.Targets[0])
@@ -139,7 +139,7 @@ func (f *findings) judgeProcesses() {
 				continue
 			}
 			f.measured.Restarts[name]++
-			killed := slices.ContainsFunc(f.events, func(e *Event) bool { return e.PIDs[name] == was && e.Kind == Kill })
+			killed := slices.ContainsFunc(f.events, func(e *Event) bool { return e.ended(was) })
 			alone := s.at-born[was] < int64(young) && f.during(born[was]-int64(sampleEvery), s.at, 0, (*Event).bus)
 			if !killed && !alone {
 				f.violate(3, s.at, "%s was started again although nobody had killed it (process %d, before %d)", name, pid, was)
@@ -150,19 +150,18 @@ func (f *findings) judgeProcesses() {
 
 // judgeSlots: what a dead process held is free again within a second.
 func (f *findings) judgeSlots() {
-	dead := map[int]*Event{}
-	for _, e := range f.events {
-		for _, pid := range e.PIDs {
-			if e.Kind == Kill {
-				dead[pid] = e
-			}
+	killed := func(pid int) *Event {
+		i := slices.IndexFunc(f.events, func(e *Event) bool { return e.Kind == Kill && e.ended(pid) })
+		if i < 0 {
+			return nil
 		}
+		return f.events[i]
 	}
 	for _, s := range f.samples {
 		for _, camera := range slices.Sorted(maps.Keys(s.rings)) {
 			for _, r := range s.rings[camera].Readers {
-				e := dead[r.PID]
-				if e == nil || r.Held == 0 || s.at < e.From {
+				e := killed(r.PID)
+				if r.Held == 0 || e == nil || s.at < e.From {
 					continue
 				}
 				held := s.at - e.From
