@@ -180,7 +180,7 @@ func (s *scene) rests(ctx context.Context, within time.Duration) bool {
 func (s *scene) try(ctx context.Context) (*Report, error) {
 	in := &injector{rig: s.rig, bus: s.bus, proxy: s.proxy, cam: s.cam, obs: s.obs, disks: []*disk{s.store, s.films}, log: s.log}
 	eyes, probe := newSampler(s.rig, s.obs, in.busPID), newProbe()
-	rest := func() error { return pause(ctx, restFor) }
+	rest := func() error { return pause(ctx, min(restFor, s.flags.For/8)) }
 	if err := rest(); err != nil {
 		return nil, err
 	}
