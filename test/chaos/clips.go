@@ -17,26 +17,19 @@ import (
 	"facetrack/ipc"
 )
 
-// Clips are drawn faces whose place is known for every frame. They run forth and back, so that a loop has no seam.
+// Clips are drawn faces whose place is known for every frame. At the end of a loop the face jumps to where it was at the beginning.
 const (
 	clipWidth, clipHeight = 320, 240
 	clipRate              = 10
-	clipTurn              = 60             // frames one way
-	clipLength            = 2*clipTurn - 2 // frames of a loop
+	clipLength            = 150
 )
 
 func clipParams(camera int) (source.SyntheticParams, error) {
 	return source.ParseSynthetic(fmt.Sprintf("synthetic:faces=1,size=%dx%d,fps=%d,format=NV12,seed=%d", clipWidth, clipHeight, clipRate, camera+1))
 }
 
-// drawnFrame is which drawing the frame at a place of the loop shows.
-func drawnFrame(place int64) int64 {
-	i := place % clipLength
-	if i >= clipTurn {
-		return clipLength - i
-	}
-	return i
-}
+// drawnFrame is which drawing the frame at a place shows.
+func drawnFrame(place int64) int64 { return place % clipLength }
 
 // writeClip writes the loop of a camera as Y4M and returns its file.
 func writeClip(dir string, camera int) (path string, err error) {
@@ -45,14 +38,6 @@ func writeClip(dir string, camera int) (path string, err error) {
 		return "", err
 	}
 	src := source.NewSynthetic(p)
-	drawings := make([][]byte, clipTurn)
-	for i := range drawings {
-		drawings[i] = make([]byte, src.Info().FrameBytes())
-		_, err := src.Grab(context.Background())
-		if err = errors.Join(err, src.Retrieve(drawings[i])); err != nil {
-			return "", err
-		}
-	}
 	path = filepath.Join(dir, fmt.Sprintf("cam%d.y4m", camera))
 	f, err := os.Create(path) //nolint:gosec // in a folder of this run
 	if err != nil {
@@ -60,8 +45,15 @@ func writeClip(dir string, camera int) (path string, err error) {
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	fmt.Fprintf(w, "YUV4MPEG2 W%d H%d F%d:1 C420jpeg\n", clipWidth, clipHeight, clipRate)
-	for place := range int64(clipLength) {
-		writeY4MFrame(w, drawings[drawnFrame(place)])
+	frame := make([]byte, src.Info().FrameBytes())
+	for range clipLength {
+		if _, err = src.Grab(context.Background()); err == nil {
+			err = src.Retrieve(frame)
+		}
+		if err != nil {
+			return "", errors.Join(err, f.Close())
+		}
+		writeY4MFrame(w, frame)
 	}
 	return path, errors.Join(w.Flush(), f.Close())
 }
@@ -88,7 +80,7 @@ func jpegFrames(camera int) ([][]byte, error) {
 	src := source.NewSynthetic(p)
 	var all [][]byte
 	bgr, img := make([]byte, src.Info().FrameBytes()), image.NewRGBA(image.Rect(0, 0, clipWidth, clipHeight))
-	for range clipTurn {
+	for range clipLength {
 		_, err := src.Grab(context.Background())
 		if err = errors.Join(err, src.Retrieve(bgr)); err != nil {
 			return nil, err
@@ -102,9 +94,6 @@ func jpegFrames(camera int) ([][]byte, error) {
 		}
 		all = append(all, b.Bytes())
 	}
-	for i := clipTurn - 2; i > 0; i-- {
-		all = append(all, all[i])
-	}
 	return all, nil
 }
 
@@ -116,29 +105,34 @@ func newTruth(camera int) (truth, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := make(truth, clipTurn)
+	t := make(truth, clipLength)
 	for i := range t {
 		t[i] = source.SyntheticTruth(p, int64(i))[0]
 	}
 	return t, nil
 }
 
-// off is how far a tracked face is from the one that was drawn in the frame at a place of the loop, px, and which drawing near that
-// one it fits best.
-func (t truth) off(place int64, points ipc.Points) (px float64, fits int64, fitsPx float64) {
-	at := drawnFrame(place)
-	fits, fitsPx = at, math.Inf(1)
-	for d := int64(-maxSlots); d <= maxSlots; d++ {
-		i := drawnFrame((place + d + clipLength) % clipLength)
-		if e := irises(points, t[i]); e < fitsPx {
-			fits, fitsPx = i, e
-		}
-	}
-	return irises(points, t[at]), fits, fitsPx
-}
+// What lies how many frames from a frame, as far as a result can be of it.
+const (
+	ahead  = 2  // a slot is written again after as many frames as the ring is deep; half of the face may be of the old frame
+	most   = 12 // more than a ring's slots
+	behind = 40 // a face that has moved out of the region where it was seen last is found too near to there
+)
 
-// maxSlots is more than the frames that a ring holds.
-const maxSlots = 12
+// off is how far a tracked face is from the one that was drawn in the frame at a place, px, and whether it lies where later frames have it
+// rather than this one or those before: then pixels were written while they were read. Where the clip begins anew that cannot be told.
+func (t truth) off(place int64, points ipc.Points) (px float64, later bool) {
+	at := drawnFrame(place)
+	px = irises(points, t[at])
+	near := func(from, to int64) float64 {
+		best := math.Inf(1)
+		for i := max(from, 0); i <= min(to, clipLength-1); i++ {
+			best = min(best, irises(points, t[i]))
+		}
+		return best
+	}
+	return px, at >= behind && near(at+ahead, at+most) < min(near(at-behind, at+1), tornPx)
+}
 
 func irises(points ipc.Points, want source.FaceTruth) float64 {
 	r, l := points[testmodels.RightIris], points[testmodels.LeftIris]

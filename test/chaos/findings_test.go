@@ -59,7 +59,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 		spoil     func(*findings)
 		what      string
 	}{
-		{"a face of another frame", 1, func(f *findings) { f.cameras["cam0"][50].off = 12 }, "px from where"},
+		{"a face of another frame", 1, func(f *findings) { f.cameras["cam0"][50].off, f.cameras["cam0"][50].later = 12, true }, "where later frames have it"},
 		{"a late frame", 2, func(f *findings) { f.cameras["cam0"][50].stamps.Capture += second / 2 }, "after it was due"},
 		{"capture stands still", 2, func(f *findings) {
 			for n := uint64(100); n < 300; n++ {

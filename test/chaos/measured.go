@@ -20,6 +20,7 @@ type Measured struct {
 	NotBestS    float64                `json:"links_not_best_s"` // longest
 	Held        map[string]Held        `json:"held"`
 	Lives       []Life                 `json:"lives"`
+	Identities  []Identity             `json:"identities"`    // changes of the number of the one face of a camera
 	ProbeLateMS *Values                `json:"probe_late_ms"` // of a process that wants to run every 10 ms, where it was more than 20 ms late
 }
 
@@ -38,6 +39,15 @@ type CameraFates struct {
 	Dropped  map[string]int `json:"dropped"` // by stage:reason
 	Silent   int            `json:"silent"`  // no notice: with a process that died, or a message that was not carried
 	Both     int            `json:"both"`    // tracked, and told as dropped
+}
+
+// Identity is a change of the number of a camera's face.
+type Identity struct {
+	Camera string  `json:"camera"`
+	AtS    float64 `json:"at_s"`
+	From   int     `json:"from"`
+	To     int     `json:"to"`
+	After  string  `json:"after,omitempty"`
 }
 
 // Held is what a process holds at rest, before the steps and after them.

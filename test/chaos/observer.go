@@ -21,11 +21,11 @@ type frame struct {
 	drop       string // stage:reason
 	tracked    bool
 	faces      int
-	off        float64 // of the face from where it was drawn, px; only with a face
-	fits       int64   // the drawing that it fits best, if not its own
-	fitsPx     float64
-	twice      bool // heard with another time of capture
-	trackedTwo bool // tracks came more than once
+	id         int     // of the first face
+	off        float64 // of that face from where it was drawn, px
+	later      bool    // it lies where later frames have it
+	twice      bool    // heard with another time of capture
+	trackedTwo bool    // tracks came more than once
 }
 
 // observer listens to the rig on a connection of its own, past the proxy.
@@ -142,8 +142,12 @@ func (o *observer) tracks(camera string, data []byte) error {
 	e := o.of(camera, &m.Frame)
 	e.trackedTwo = e.trackedTwo || e.tracked
 	e.tracked, e.faces = true, len(m.Faces)
-	if t := o.truths[camera]; t != nil && len(m.Faces) > 0 {
-		e.off, e.fits, e.fitsPx = t.off(place(m.MediaNS), m.Faces[0].Points)
+	if len(m.Faces) == 0 {
+		return nil
+	}
+	e.id = m.Faces[0].ID
+	if t := o.truths[camera]; t != nil {
+		e.off, e.later = t.off(place(m.MediaNS), m.Faces[0].Points)
 	}
 	return nil
 }

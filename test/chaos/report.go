@@ -110,6 +110,7 @@ func (r *Report) markdown() string {
 	r.recovery(&b)
 	r.figures(&b)
 	r.frames(&b)
+	r.identities(&b)
 	r.leaks(&b)
 	return b.String()
 }
@@ -121,7 +122,8 @@ func rules(b *strings.Builder) {
 A program beside the rig listens to the NATS server past the proxy that it cuts, reads /proc and /dev/shm and asks the services. A broken promise is, by the invariants of
 [ARCHITECTURE.md](../ARCHITECTURE.md):
 
-1. a tracked face more than %.0f px from where its own frame has it: clips show a face whose place is known for every frame, and nothing is smoothed;
+1. a tracked face more than %.0f px from where its own frame has it, where later frames have it: clips show a face whose place is known for every frame, nothing is smoothed, and what is
+   written into a slot while it is read is of a later frame. (A face that has moved half out of the region where it was seen last, when frames between are lost, is found too near to there: those are behind.)
 2. a frame announced more than %v after it was due, or a camera that stands still, unless capture itself was killed or stopped;
 3. after a kill: a camera that is back after more than %v (if nothing else was wrong shortly before or after), a stage before the killed or stopped one that is silent for
    more than %v, slots that the dead hold for longer than %v, a process that is started again although nobody killed it, a frame of a ring that another has followed;
@@ -225,6 +227,16 @@ func (r *Report) frames(b *strings.Builder) {
 			s.Captured, s.Tracked, s.TotalDropped(), r.Measured.Rings[camera])
 	}
 	fmt.Fprintf(b, "\n%d lines were recorded, whole and each frame once.\n\n", r.RecordedLines)
+}
+
+func (r *Report) identities(b *strings.Builder) {
+	fmt.Fprintf(b, "The one face of a camera got another number %d times.\n\n", len(r.Measured.Identities))
+	for _, x := range r.Measured.Identities {
+		fmt.Fprintf(b, "- %s, %.1f s: %d, then %d (after %s)\n", x.Camera, x.AtS, x.From, x.To, cmp.Or(x.After, "nothing"))
+	}
+	if len(r.Measured.Identities) > 0 {
+		b.WriteString("\n")
+	}
 }
 
 func (r *Report) leaks(b *strings.Builder) {

@@ -45,7 +45,7 @@ func (r *rig) config(camera string) (path string, err error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "detect: {model: %q}\nlandmarks: {model: %q}\nlsl: {loopback_only: true}\n", files.Detector, files.Landmarks)
+	fmt.Fprintf(&b, "detect: {model: %q}\nlandmarks: {model: %q}\nlsl: {loopback_only: true, max_slots: 1}\n", files.Detector, files.Landmarks)
 	// Positions are compared with the truth of their own frame: what smoothing brings along from the frames before would blur that.
 	b.WriteString("tracker: {smoothing: {enabled: false}}\nsynchrony: {enabled: false}\ncameras:\n")
 	for i := range r.clips {
