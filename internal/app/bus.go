@@ -34,6 +34,7 @@ type bus struct {
 	*server.Server
 	lock *os.File
 	own  []nats.Option // with which its own process gets to it
+	mend *mender
 }
 
 // startBus runs a NATS server with JetStream inside this process.
@@ -80,15 +81,15 @@ func startBus(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *bus,
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBus, err)
 	}
-	if logger := serverLog(cfg, guard, log); logger != nil {
-		s.SetLogger(logger, false, false)
-	}
+	mend := newMender(options, log)
+	s.SetLogger(mend.listen(serverLog(cfg, guard, log)), false, false)
 	s.Start()
 	if !s.ReadyForConnections(busStartTimeout) {
 		s.Shutdown()
 		return nil, fmt.Errorf("%w: not ready on %s after %s", ErrBus, cfg.NATS.Listen, busStartTimeout)
 	}
-	b := &bus{s, lock, own}
+	mend.watch(s)
+	b := &bus{s, lock, own, mend}
 	if err := tell(lock, b.url()); err != nil {
 		log.Warn("where the server listens is not written down: programs on this machine have to be told with --nats", "error", err)
 	}
@@ -175,6 +176,7 @@ func (b *bus) stop() error {
 	if b == nil {
 		return nil
 	}
+	b.mend.stop()
 	b.Shutdown()
 	b.WaitForShutdown()
 	return b.lock.Close()
