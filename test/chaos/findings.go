@@ -18,7 +18,8 @@ const (
 	slotsBack   = time.Second            // of a dead reader
 	backInFlow  = 2 * time.Second        // of a killed process
 	lookBack    = time.Second            // frames that were captured so long before a cause may still have been on their way
-	settle      = 4 * time.Second        // after a cause processes may still be reconnecting, and notices on their way
+	notices     = time.Second            // until they come after a reconnection
+	settle      = 4 * time.Second        // until who counts has heard everything after one
 	linksBack   = 10 * time.Second       // to the best transport, after the last cause
 )
 
@@ -111,9 +112,20 @@ func (e *Event) bus() bool {
 	return slices.Contains([]Kind{BusKill, BusStop, BusCut, BusReset, BusStall, DiskFull}, e.Kind)
 }
 
-// loses tells whether frames may vanish without a notice: their process died or the message was not carried.
-func (e *Event) loses() bool {
-	return e.Kind == Kill || e.Kind == Stop || e.bus() || e.Kind == CameraAway
+// loses tells whether frames of a camera may vanish without a notice: their process died or stood still, or the message was not carried.
+func (e *Event) loses(camera string) bool {
+	if e.Kind == CameraAway {
+		return slices.Contains(e.Targets, camera)
+	}
+	return e.bus() || slices.ContainsFunc(stage.Names[:4], e.hits)
+}
+
+// excused tells whether a frame of that moment may have vanished with a cause: from a little before it until the flow was back, and
+// notices were on their way again.
+func (f *findings) excused(camera string, at int64) bool {
+	return slices.ContainsFunc(f.events, func(e *Event) bool {
+		return e.loses(camera) && at >= e.From-int64(lookBack) && at <= e.To+e.back+int64(notices)
+	})
 }
 
 // markAlone finds the events whose recovery nothing else disturbs: none in the two seconds before, and none in the three after.
@@ -130,6 +142,7 @@ func sorted(frames map[uint64]*frame) []uint64 { return slices.Sorted(maps.Keys(
 func (f *findings) judge() {
 	f.markAlone()
 	f.measured = newMeasured()
+	f.judgeRecovery()
 	for _, camera := range slices.Sorted(maps.Keys(f.cameras)) {
 		frames := f.cameras[camera]
 		numbers := sorted(frames)
@@ -139,7 +152,6 @@ func (f *findings) judge() {
 		f.judgeRings(camera, frames, numbers)
 		f.identities(camera, frames, numbers)
 	}
-	f.judgeRecovery()
 	f.judgeOthers()
 	f.judgeProcesses()
 	f.judgeSlots()
@@ -183,7 +195,10 @@ func (f *findings) judgeCapture(camera string, frames map[uint64]*frame, numbers
 		starved := f.during(e.captured, e.stamps.Capture, time.Second, func(e *Event) bool { return e.Kind == Starve })
 		late := time.Duration(e.stamps.Capture - e.captured)
 		f.measured.CaptureLate.add(late.Seconds() * 1e3)
-		slack := captureLate + f.probe.between(e.captured, e.stamps.Capture)
+		slack := captureLate
+		if late > slack {
+			slack += f.denied(stage.Capture, e.captured, e.stamps.Capture)
+		}
 		if late > slack && !starved {
 			f.violate(2, e.captured, "%s frame %d was announced %v after it was due", camera, n, late.Round(time.Millisecond))
 		}
@@ -191,7 +206,7 @@ func (f *findings) judgeCapture(camera string, frames map[uint64]*frame, numbers
 			continue
 		}
 		gap := e.captured - before.captured - int64(n-beforeNumber)*period
-		if gap > int64(slack+f.probe.between(before.captured, e.captured)) && !starved {
+		if gap > int64(captureLate) && gap > int64(captureLate+f.denied(stage.Capture, before.captured, e.captured)) && !starved {
 			f.violate(2, e.captured, "%s stood still for %v before frame %d", camera, time.Duration(gap).Round(time.Millisecond), n)
 		}
 	}
@@ -221,7 +236,7 @@ func (f *findings) judgeFates(camera string, frames map[uint64]*frame, numbers [
 			c.Dropped[e.drop]++
 		default:
 			c.Silent++
-			if !f.during(at, at+int64(lookBack), settle, (*Event).loses) {
+			if !f.excused(camera, at) {
 				f.violate(4, at, "%s frame %d: neither tracked nor dropped, and nothing had died; it was heard of up to %s", camera, n, reached(e.stamps))
 			}
 		}

@@ -145,14 +145,20 @@ func hold(f *findings, change func(*Figures)) {
 	}
 }
 
-// Frames may vanish with a process that died, and then alone.
+// Frames may vanish with a process that held them and died, and then alone.
 func TestLossIsExcusedByADeath(t *testing.T) {
-	f := run30()
-	f.events = []*Event{{Step: Step{Kind: Kill, Targets: []string{stage.Detect}}, From: 10 * second, To: 10 * second}}
-	f.cameras["cam0"][89].tracked = false
-	f.judge()
-	if len(f.broken) > 0 || f.measured.Cameras["cam0"].Silent != 1 {
-		t.Errorf("%+v, silent %d", f.broken, f.measured.Cameras["cam0"].Silent)
+	for _, x := range []struct {
+		stage   string
+		frame   uint64
+		excused bool
+	}{{stage.Detect, 89, true}, {stage.Detect, 99, true}, {stage.Detect, 75, false}, {stage.Detect, 120, false}, {stage.LSLOut, 89, false}, {parentStage, 89, false}} {
+		f := run30()
+		f.events = []*Event{{Step: Step{Kind: Kill, Targets: []string{x.stage}}, From: 10 * second, To: 10 * second, Back: 10*second + 1}}
+		f.cameras["cam0"][x.frame].tracked = false
+		f.judge()
+		if excused := len(f.broken) == 0; excused != x.excused || f.measured.Cameras["cam0"].Silent != 1 {
+			t.Errorf("%s dies, frame %d: %+v", x.stage, x.frame, f.broken)
+		}
 	}
 }
 
@@ -163,5 +169,34 @@ func TestValues(t *testing.T) {
 	}
 	if v.at(50) != 50 || v.at(99) != 99 || v.at(100) != 100 || (&Values{}).at(50) != 0 {
 		t.Errorf("%v %v %v", v.at(50), v.at(99), v.at(100))
+	}
+}
+
+// A frame is late because the machine let others run: that is no fault of the rig's.
+func TestDeniedCPUIsNoFault(t *testing.T) {
+	for _, x := range []struct {
+		denied time.Duration
+		broken int
+	}{{time.Second, 0}, {10 * time.Millisecond, 1}} {
+		f := run30()
+		f.cameras["cam0"][50].stamps.Capture += second / 2
+		at := f.cameras["cam0"][50].captured
+		for _, s := range f.samples {
+			c := Figures{AtNS: s.at, PID: 10}
+			if s.at > at {
+				c.waited = x.denied
+			}
+			s.costs[stage.Capture] = c
+		}
+		f.judge()
+		if len(f.broken) != x.broken {
+			t.Errorf("denied %v: %+v", x.denied, f.broken)
+		}
+		if d := f.denied(stage.Capture, at, at+second/2); d != x.denied {
+			t.Errorf("denied %v, want %v", d, x.denied)
+		}
+		if d := f.denied(stage.Capture, at-5*second, at-4*second); d != 0 {
+			t.Errorf("denied %v before", d)
+		}
 	}
 }

@@ -22,7 +22,8 @@ type Event struct {
 	Before []int          `json:"before,omitempty"`  // killed before those
 	Failed string         `json:"failed,omitempty"`  // why it could not be done
 	Back   int64          `json:"back_ns,omitempty"` // lsl-out alone: when it had passed frames on again, as its statistics say
-	Alone  bool           `json:"alone"`             // no other cause from two seconds before to the next one, if that came later
+	back   int64          // all cameras were in the flow again so long after To
+	Alone  bool           `json:"alone"` // no other cause from two seconds before to the next one, if that came later
 }
 
 // injector does the steps of a plan.

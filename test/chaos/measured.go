@@ -66,11 +66,11 @@ type Life struct {
 
 // Recovery is one, in milliseconds from when the cause was gone; -1: it did not come.
 type Recovery struct {
-	AtS     float64 `json:"at_s"`
-	Alone   bool    `json:"alone"`
-	FirstMS float64 `json:"first_ms"` // the first camera
-	AllMS   float64 `json:"all_ms"`   // the last one
-	LateMS  float64 `json:"probe_late_ms"`
+	AtS      float64 `json:"at_s"`
+	Alone    bool    `json:"alone"`
+	FirstMS  float64 `json:"first_ms"`  // the first camera
+	AllMS    float64 `json:"all_ms"`    // the last one
+	DeniedMS float64 `json:"denied_ms"` // for how long the targets, or who measured, were ready to run and not let meanwhile
 }
 
 // Recoveries are those after causes of one kind.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +21,12 @@ type Figures struct {
 	RSSKiB     int   `json:"rss_kib"`   // without shared memory
 	Shared     int   `json:"shmem_kib"` // of it, mapped shared memory
 	Goroutines int   `json:"goroutines,omitempty"`
+	waited     time.Duration
 }
 
 // figures reads /proc; false when the process is gone.
 func figures(pid int) (Figures, bool) {
-	f := Figures{AtNS: clock.Now(), PID: pid}
+	f := Figures{AtNS: clock.Now(), PID: pid, waited: waited(pid)}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return f, false
@@ -44,6 +46,21 @@ func field(status []byte, name string) int {
 	}
 	n, _ := strconv.Atoi(words[0])
 	return n
+}
+
+// waited is for how long the threads of a process have been ready to run and were not let, all together.
+func waited(pid int) (sum time.Duration) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, file := range threads {
+		data, err := os.ReadFile(file) //nolint:gosec // of /proc
+		words := strings.Fields(string(data))
+		if err != nil || len(words) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(words[1], 10, 64)
+		sum += time.Duration(n)
+	}
+	return sum
 }
 
 // probe measures how late a process is that wants to run every few milliseconds: what the machine itself does to all that run on it.

@@ -16,6 +16,7 @@ func (f *findings) judgeRecovery() {
 			continue
 		}
 		all, first := f.recovered(e)
+		e.back = max(all, 0)
 		key := string(e.Kind)
 		if e.ends() || e.Kind == Stop {
 			key += " " + e.Targets[0]
@@ -23,16 +24,28 @@ func (f *findings) judgeRecovery() {
 		if len(e.Targets) == 2 {
 			key = string(Kill) + " of two"
 		}
-		r := Recovery{AtS: seconds(e.From - f.begin), Alone: e.Alone, FirstMS: ms(first), AllMS: ms(all), LateMS: ms(int64(f.probe.between(e.To, e.To+max(all, 0))))}
+		r := Recovery{AtS: seconds(e.From - f.begin), Alone: e.Alone, FirstMS: ms(first), AllMS: ms(all), DeniedMS: ms(int64(f.deniedTo(e, all)))}
 		f.measured.Recovery[key] = append(f.measured.Recovery[key], r)
 		starved := f.during(e.From, e.To+int64(backInFlow), time.Second, func(e *Event) bool { return e.Kind == Starve })
 		switch {
 		case all < 0:
 			f.violate(3, e.To, "%s: not all cameras came back before the end", e.name())
-		case e.Kind == Kill && e.Alone && !starved && time.Duration(all) > backInFlow+f.probe.between(e.To, e.To+all):
+		case e.Kind == Kill && e.Alone && !starved && time.Duration(all) > backInFlow+f.deniedTo(e, all):
 			f.violate(3, e.To, "%s: back in the flow after %v", e.name(), time.Duration(all).Round(time.Millisecond))
 		}
 	}
+}
+
+// deniedTo is for how long the targets of a step, or this program, were not let run while the flow came back.
+func (f *findings) deniedTo(e *Event, all int64) (most time.Duration) {
+	if all < 0 {
+		return 0
+	}
+	most = f.probe.between(e.To, e.To+all)
+	for _, name := range e.Targets {
+		most = max(most, f.denied(name, e.To, e.To+all))
+	}
+	return most
 }
 
 // recovered is how long after an event's cause was gone the first camera and the last one had a frame tracked that was captured later;
@@ -105,7 +118,7 @@ func (f *findings) judgeOthers() {
 			from, to := e.From, e.To+int64(backInFlow)
 			quiet := longestGap(times[name], from, to)
 			f.measured.OthersQuiet.add(ms(quiet))
-			if time.Duration(quiet) > othersQuiet+f.probe.between(from, to) {
+			if time.Duration(quiet) > othersQuiet && time.Duration(quiet) > othersQuiet+f.denied(name, from, to) {
 				f.violate(3, from, "%s: %s was silent for %v", e.name(), name, time.Duration(quiet).Round(time.Millisecond))
 			}
 		}
@@ -166,7 +179,7 @@ func (f *findings) judgeSlots() {
 				}
 				held := s.at - e.From
 				f.measured.DeadHeldMS = max(f.measured.DeadHeldMS, ms(held))
-				if time.Duration(held) > slotsBack+sampleWait+f.probe.between(e.From, s.at) {
+				if time.Duration(held) > slotsBack+sampleWait+f.denied(stage.Capture, e.From, s.at) {
 					f.violate(3, s.at, "%s: %s, dead for %v, still holds %d slots", camera, r.Identity, time.Duration(held).Round(time.Millisecond), r.Held)
 				}
 			}

@@ -127,16 +127,16 @@ A program beside the rig listens to the NATS server past the proxy that it cuts,
 2. a frame announced more than %v after it was due, or a camera that stands still, unless capture itself was killed or stopped;
 3. after a kill: a camera that is back after more than %v (if nothing else was wrong shortly before or after), a stage before the killed or stopped one that is silent for
    more than %v, slots that the dead hold for longer than %v, a process that is started again although nobody killed it, a frame of a ring that another has followed;
-4. a frame that is neither tracked nor told as dropped although nothing died or was cut off, a number that two frames have, a frame tracked or recorded twice, an account of the rig's
+4. a frame that is neither tracked nor told as dropped although nothing died, stood still or was cut off (what counts is from %v before that until %v after the flow was back), a number that two frames have, a frame tracked or recorded twice, an account of the rig's
    own that does not add up or that differs from what was heard by more than was said while the bus was disturbed;
 5. a link without a reason, or not on the best transport for more than %v after the last cause;
 0. what is left behind: files in /dev/shm, processes, %d more open files, %d more goroutines, half as much memory again and %d MiB; an end out of order.
 
-Where the machine itself did not let a program run that wants to every 10 ms, that time is added to what is allowed; while CPUs are taken away on purpose, times of 2 and 3 are not judged, but are
-in the figures. A stage that finds no server when it starts ends and is started again: that is no broken promise. After a full disk the NATS server is started again, as its operator has to: a stream that
+Where the machine did not let the process in question run that was ready to (the kernel counts that for each thread), or not the program that judges, that time is added to what is allowed; while CPUs are
+taken away on purpose, times of 2 and 3 are not judged, but are in the figures. A stage that finds no server when it starts ends and is started again: that is no broken promise. After a full disk the NATS server is started again, as its operator has to: a stream that
 once could not be written takes nothing until then.
 
-`, tornPx, captureLate, backInFlow, othersQuiet, slotsBack, linksBack, moreFiles, moreGoroutines, moreMemory>>10)
+`, tornPx, captureLate, backInFlow, othersQuiet, slotsBack, lookBack, notices, linksBack, moreFiles, moreGoroutines, moreMemory>>10)
 }
 
 func (r *Report) verdict(b *strings.Builder) {
