@@ -29,6 +29,9 @@ func main() {
 	if what := os.Getenv(busVariable); what != "" {
 		exitWith(serveBus(what))
 	}
+	if what := os.Getenv(witnessVariable); what != "" {
+		exitWith(serveWitness(what))
+	}
 	if threads := os.Getenv(burnVariable); threads != "" {
 		exitWith(burn(threads))
 	}

@@ -20,6 +20,7 @@ type Measured struct {
 	NotBestS    float64                `json:"links_not_best_s"` // longest
 	Held        map[string]Held        `json:"held"`
 	Lives       []Life                 `json:"lives"`
+	Witness     Testimony              `json:"witness"`
 	Identities  []Identity             `json:"identities"`    // changes of the number of the one face of a camera
 	ProbeLateMS *Values                `json:"probe_late_ms"` // of a process that wants to run every 10 ms, where it was more than 20 ms late
 }

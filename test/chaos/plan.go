@@ -108,7 +108,11 @@ func draw(r *rand.Rand, kind Kind) Step {
 	}
 	switch kind {
 	case Kill:
-		first := r.IntN(len(stage.Names))
+		first := r.IntN(len(stage.Names) + 1)
+		if first == len(stage.Names) {
+			s.Targets = []string{witnessProcess}
+			break
+		}
 		s.Targets = []string{stage.Names[first]}
 		if r.IntN(7) == 0 {
 			s.Targets = append(s.Targets, stage.Names[(first+1+r.IntN(len(stage.Names)-1))%len(stage.Names)])
@@ -116,7 +120,7 @@ func draw(r *rand.Rand, kind Kind) Step {
 	case Term, Twice:
 		s.Targets = []string{stage.Names[r.IntN(len(stage.Names))]}
 	case Stop:
-		s.Targets = []string{append(slices.Clone(stage.Names), parentStage)[r.IntN(len(stage.Names)+1)]}
+		s.Targets = []string{append(slices.Clone(stage.Names), parentStage, witnessProcess)[r.IntN(len(stage.Names)+2)]}
 	case Setting:
 		s.Value = 2 + r.IntN(6)
 	case BusReset, CameraAway:

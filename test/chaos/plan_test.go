@@ -20,7 +20,8 @@ func TestPlanIsTheSeeds(t *testing.T) {
 }
 
 func TestPlanHoldsEveryKind(t *testing.T) {
-	steps := plan(1, 30*time.Minute)
+	const length = 3 * time.Hour
+	steps := plan(1, length)
 	kinds, targets := map[Kind]int{}, map[string]int{}
 	end := time.Duration(0)
 	for _, s := range steps {
@@ -31,7 +32,7 @@ func TestPlanHoldsEveryKind(t *testing.T) {
 		if s.At < end {
 			t.Errorf("a step at %v begins before the one before it ends", s.At)
 		}
-		if end = s.At + s.For; end > 30*time.Minute {
+		if end = s.At + s.For; end > length {
 			t.Errorf("a step ends at %v", end)
 		}
 	}
@@ -40,7 +41,7 @@ func TestPlanHoldsEveryKind(t *testing.T) {
 			t.Errorf("no %s in %d steps", s.kind, len(steps))
 		}
 	}
-	if len(targets) != 21 { // five stages to kill, to kill twice and to end, and six processes to stop
+	if len(targets) != 23 { // five stages to kill, to kill twice and to end, and those, the parent and the witness to stop, and that to kill
 		t.Errorf("targets %v", targets)
 	}
 }

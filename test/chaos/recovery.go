@@ -111,7 +111,7 @@ func (f *findings) judgeOthers() {
 			continue
 		}
 		others := upstream(e.Targets[0])
-		if e.Targets[0] == parentStage {
+		if e.Targets[0] == parentStage || e.Targets[0] == witnessProcess {
 			others = stage.Names[:4]
 		}
 		for _, name := range others {

@@ -123,7 +123,9 @@ A program beside the rig listens to the NATS server past the proxy that it cuts,
 [ARCHITECTURE.md](../ARCHITECTURE.md):
 
 1. a tracked face more than %.0f px from where its own frame has it, where later frames have it: clips show a face whose place is known for every frame, nothing is smoothed, and what is
-   written into a slot while it is read is of a later frame. (A face that has moved half out of the region where it was seen last, when frames between are lost, is found too near to there: those are behind.)
+   written into a slot while it is read is of a later frame. (A face that has moved half out of the region where it was seen last, when frames between are lost, is found too near to there: those are behind.) Or a frame
+   whose number, in its pixels, is not that of its message, although the lease of the witness said that it was whole: that is a process that reads as detection and landmarks do, holds each frame for up to %v, and
+   is killed and stopped like them;
 2. a frame announced more than %v after it was due, or a camera that stands still, unless capture itself was killed or stopped;
 3. after a kill: a camera that is back after more than %v (if nothing else was wrong shortly before or after), a stage before the killed or stopped one that is silent for
    more than %v, slots that the dead hold for longer than %v, a process that is started again although nobody killed it, a frame of a ring that another has followed;
@@ -136,7 +138,7 @@ Where the machine did not let the process in question run that was ready to (the
 taken away on purpose, times of 2 and 3 are not judged, but are in the figures. A stage that finds no server when it starts ends and is started again: that is no broken promise. After a full disk the NATS server is started again, as its operator has to: a stream that
 once could not be written takes nothing until then.
 
-`, tornPx, captureLate, backInFlow, othersQuiet, slotsBack, lookBack, notices, linksBack, moreFiles, moreGoroutines, moreMemory>>10)
+`, tornPx, longestLook, captureLate, backInFlow, othersQuiet, slotsBack, lookBack, notices, linksBack, moreFiles, moreGoroutines, moreMemory>>10)
 }
 
 func (r *Report) verdict(b *strings.Builder) {
@@ -210,6 +212,11 @@ func (r *Report) figures(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(m.Links)) {
 		links = append(links, fmt.Sprintf("%s %d", name, m.Links[name]))
 	}
+	var refused []string
+	for _, reason := range slices.Sorted(maps.Keys(m.Witness.Refused)) {
+		refused = append(refused, fmt.Sprintf("%s %d", reason, m.Witness.Refused[reason]))
+	}
+	fmt.Fprintf(b, "\nThe witness read %d whole frames; of others its lease said that they do not count: %s.\n", m.Witness.Checked, cmp.Or(strings.Join(refused, ", "), "none"))
 	fmt.Fprintf(b, "\nA dead process was seen to hold slots for %.0f ms at most. Started again: %s. Links, by samples: %s; not on the best transport for %.1f s at most.\n\n",
 		m.DeadHeldMS, cmp.Or(strings.Join(restarts, ", "), "none"), strings.Join(links, ", "), m.NotBestS)
 }

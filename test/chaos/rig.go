@@ -35,7 +35,8 @@ type rig struct {
 	clips   []string
 	cmd     *exec.Cmd
 	end     chan error
-	log     string // file
+	log     string     // file
+	witness func() int // its process
 }
 
 // config writes the configuration of the rig.
@@ -105,9 +106,12 @@ func (r *rig) kill() {
 	}
 }
 
-// pids are the processes of the rig by stage, as /proc has them; parentStage is facetrack up.
+// pids are the processes of the rig by stage, as /proc has them; parentStage is facetrack up, and the witness reads beside them.
 func (r *rig) pids() map[string]int {
 	out := map[string]int{parentStage: r.cmd.Process.Pid}
+	if pid := r.witness(); pid != 0 {
+		out[witnessProcess] = pid
+	}
 	for _, pid := range children(r.cmd.Process.Pid) {
 		if name := stageOf(pid); name != "" {
 			out[name] = pid

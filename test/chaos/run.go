@@ -23,17 +23,18 @@ const (
 
 // scene is all that a run needs.
 type scene struct {
-	flags *Flags
-	log   *slog.Logger
-	dir   string
-	store *disk
-	films *disk // where the recording goes
-	bus   *bus
-	proxy *proxy
-	cam   *webcam
-	rig   *rig
-	obs   *observer
-	clean []func() error // the other way round
+	flags   *Flags
+	log     *slog.Logger
+	dir     string
+	store   *disk
+	films   *disk // where the recording goes
+	bus     *bus
+	proxy   *proxy
+	cam     *webcam
+	rig     *rig
+	obs     *observer
+	hearing *hearing
+	clean   []func() error // the other way round
 }
 
 func (s *scene) later(f func() error) { s.clean = append(s.clean, f) }
@@ -65,7 +66,9 @@ func (s *scene) prepare() (err error) {
 		return err
 	}
 	name := fmt.Sprintf("chaos-%d", os.Getpid())
-	s.rig = &rig{program: s.flags.Program, name: name, dir: s.dir, log: filepath.Join(s.dir, "facetrack.log")}
+	s.rig = &rig{
+		program: s.flags.Program, name: name, dir: s.dir, log: filepath.Join(s.dir, "facetrack.log"), witness: func() int { return 0 },
+	}
 	if s.store, err = newDisk(filepath.Join(s.dir, "store"), storeBytes); err != nil {
 		return err
 	}
@@ -156,6 +159,11 @@ func (s *scene) start(ctx context.Context) error {
 		return err
 	}
 	s.later(func() error { s.rig.kill(); return nil })
+	if s.hearing, err = newHearing(s.rig.url, s.rig.name); err != nil {
+		return err
+	}
+	s.rig.witness = s.hearing.pid
+	s.later(func() error { _, err := s.hearing.close(); return err })
 	if !s.rests(ctx, startWithin) {
 		text, _ := os.ReadFile(s.rig.log)
 		return fmt.Errorf("%w: %s", errEarly, text)
@@ -196,10 +204,21 @@ func (s *scene) try(ctx context.Context) (*Report, error) {
 	eyes.close()
 	probe.close()
 	alive := s.rig.running()
+	seen, err := s.hearing.close()
+	if err != nil {
+		return nil, err
+	}
 	ended := s.rig.stop(stopWithin)
 	s.obs.close()
 	f.events, f.samples, f.probe, f.cameras = in.events, eyes.all, probe, s.obs.cameras
 	f.judge()
+	f.measured.Witness = seen
+	for _, torn := range seen.Torn {
+		f.violate(1, f.begin, "a reader was told that it had a whole frame: %s", torn)
+	}
+	if seen.Checked == 0 {
+		f.violate(1, f.begin, "no frame was read beside the rig's own processes: %v", seen.Refused)
+	}
 	if !alive {
 		f.violate(0, f.end, "facetrack up ended by itself: %v", ended)
 	}
