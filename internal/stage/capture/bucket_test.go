@@ -49,6 +49,29 @@ func TestNumbersGoOnAfterAnOrderlyEnd(t *testing.T) {
 // camera ends in peace.
 func TestNumbersGoOnAfterAnEndWithoutServer(t *testing.T) {
 	r := newRigWithBucket(t)
+	endWithoutServer(t, r)
+	second := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	if n := second.ring.NextSeq(); n != 5 {
+		t.Errorf("the next frame has number %d, want 5", n)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	nothingLeft(t, r)
+}
+
+// Nothing is left by a process whose parent is gone, and the server with it: nobody follows.
+func TestOrphanLeavesNothing(t *testing.T) {
+	t.Cleanup(func() { getppid = os.Getppid })
+	getppid = func() int { return parent + 1 }
+	r := newRigWithBucket(t)
+	endWithoutServer(t, r)
+	nothingLeft(t, r)
+}
+
+// endWithoutServer ends a camera that has numbered five frames, and whose bucket cannot be written any more.
+func endWithoutServer(t *testing.T, r *rig) {
+	t.Helper()
 	nc := r.Connect()
 	js, err := jetstream.New(nc.Conn)
 	if err != nil {
@@ -58,22 +81,19 @@ func TestNumbersGoOnAfterAnEndWithoutServer(t *testing.T) {
 	if r.env.Bucket, err = ipc.FindBucket(t.Context(), js, stagetest.Rig); err != nil {
 		t.Fatal(err)
 	}
-	first := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
+	c := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
 	for range 5 {
-		first.ring.NextSeq()
+		c.ring.NextSeq()
 	}
 	_ = nc.Close()
-	if err := first.Close(); err != nil {
+	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.env.Bucket = whole
-	second := r.camera(drawn("synthetic:faces=0,size=160x120", "max"))
-	if n := second.ring.NextSeq(); n != 5 {
-		t.Errorf("the next frame has number %d, want 5", n)
-	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+}
+
+func nothingLeft(t *testing.T, r *rig) {
+	t.Helper()
 	if left, err := os.ReadDir(r.env.Config.Ring.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 
 	"facetrack/gpuring"
 )
@@ -17,14 +18,17 @@ func (c *camera) leaveRing() *farewell {
 }
 
 // leaveLastRing does the same with the camera's last one. Where its numbers cannot be stored, the server being away or its disk full, the
-// control block keeps them for a process that follows.
+// control block keeps them for a process that follows. None does when who started this one is gone: nothing is to be left behind then.
 func (c *camera) leaveLastRing() {
 	c.nextSeq, c.reached = c.ring.Stats().NextSeq, c.ring.Position()
-	if !c.remember(false, c.limits.note) {
+	if !c.remember(false, c.limits.note) && getppid() == parent {
 		c.ring.Bequeath()
 	}
 	c.partRing()
 }
+
+// parent is who has started this process. Tests replace getppid.
+var parent, getppid = os.Getppid(), os.Getppid
 
 func (c *camera) partRing() *farewell {
 	if c.server != nil {
