@@ -236,12 +236,19 @@ func (r *Report) frames(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%d lines were recorded, whole and each frame once.\n\n", r.RecordedLines)
 }
 
+// mostChanges is how many changes of identity are written out for people.
+const mostChanges = 20
+
 func (r *Report) identities(b *strings.Builder) {
-	fmt.Fprintf(b, "The one face of a camera got another number %d times.\n\n", len(r.Measured.Identities))
-	for _, x := range r.Measured.Identities {
+	all := r.Measured.Identities
+	fmt.Fprintf(b, "The one face of a camera got another number %d times: it jumps where a clip or the network camera begins anew, and is a newcomer where two numbers look alike.\n\n", len(all))
+	for _, x := range all[:min(len(all), mostChanges)] {
 		fmt.Fprintf(b, "- %s, %.1f s: %d, then %d (after %s)\n", x.Camera, x.AtS, x.From, x.To, cmp.Or(x.After, "nothing"))
 	}
-	if len(r.Measured.Identities) > 0 {
+	if len(all) > mostChanges {
+		fmt.Fprintf(b, "- and %d more\n", len(all)-mostChanges)
+	}
+	if len(all) > 0 {
 		b.WriteString("\n")
 	}
 }
