@@ -38,6 +38,7 @@ type observer struct {
 	cameras map[string]map[uint64]*frame
 	bad     []string // messages that cannot be read
 	heard   uint64
+	closed  bool // what was heard does not change any more
 }
 
 var kinds = []ipc.Kind{ipc.KindFrame, ipc.KindDetections, ipc.KindLandmarks, ipc.KindTracks, ipc.KindDrops}
@@ -62,9 +63,15 @@ func newObserver(url, rig string, truths map[string]truth) (*observer, error) {
 	return o, o.nc.Flush()
 }
 
+// receive takes one message; it holds mu for all that it calls.
 func (o *observer) receive(msg *nats.Msg) {
 	_, camera, kind, err := ipc.ParseSubject(msg.Subject)
 	if err != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
 		return
 	}
 	switch kind {
@@ -75,20 +82,16 @@ func (o *observer) receive(msg *nats.Msg) {
 	default:
 		var f ipc.Frame
 		if f, err = ipc.PeekFrame(msg.Data); err == nil {
-			o.mu.Lock()
 			o.of(camera, &f)
-			o.mu.Unlock()
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.heard++
 	if err != nil {
 		o.bad = append(o.bad, fmt.Sprintf("%s: %v", msg.Subject, err))
 	}
 }
 
-// of is the entry of a frame, with what its message tells. The caller holds mu.
+// of is the entry of a frame, with what its message tells.
 func (o *observer) of(camera string, f *ipc.Frame) *frame {
 	e := o.entry(camera, f.Seq)
 	if e.captured != 0 && e.captured != f.CaptureNS {
@@ -124,8 +127,6 @@ func (o *observer) drop(camera string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for _, seq := range d.Seqs {
 		o.entry(camera, seq).drop = d.Stage + ":" + d.Reason
 	}
@@ -137,8 +138,6 @@ func (o *observer) tracks(camera string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	e := o.of(camera, &m.Frame)
 	e.trackedTwo = e.trackedTwo || e.tracked
 	e.tracked, e.faces = true, len(m.Faces)
@@ -180,8 +179,12 @@ func (o *observer) ask(subject string, wait time.Duration, into any) error {
 	return json.Unmarshal(msg.Data, into)
 }
 
+// close ends listening; what was heard may be read after it.
 func (o *observer) close() {
 	o.nc.Close()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
 }
 
 // seconds are for people.
