@@ -26,6 +26,10 @@ func (f *findings) judgeRecovery() {
 		}
 		r := Recovery{AtS: seconds(e.From - f.begin), Alone: e.Alone, FirstMS: ms(first), AllMS: ms(all), DeniedMS: ms(int64(f.deniedTo(e, all)))}
 		f.measured.Recovery[key] = append(f.measured.Recovery[key], r)
+		if net := f.tracked(netCamera, e.To); e.hits(stage.Capture) && net >= 0 {
+			key += ": the network camera"
+			f.measured.Recovery[key] = append(f.measured.Recovery[key], Recovery{AtS: r.AtS, Alone: e.Alone, FirstMS: ms(net), AllMS: ms(net), DeniedMS: r.DeniedMS})
+		}
 		starved := f.during(e.From, e.To+int64(backInFlow), time.Second, func(e *Event) bool { return e.Kind == Starve })
 		switch {
 		case all < 0:
@@ -49,7 +53,8 @@ func (f *findings) deniedTo(e *Event, all int64) (most time.Duration) {
 }
 
 // recovered is how long after an event's cause was gone the first camera and the last one had a frame tracked that was captured later;
-// -1 if one never had. For lsl-out, whose work is not heard, it is what its statistics say.
+// -1 if one never had. For lsl-out, whose work is not heard, it is what its statistics say. The network camera counts in its own troubles
+// alone: when capture is started again, a decoder looks at its stream for a while.
 func (f *findings) recovered(e *Event) (all, first int64) {
 	if slices.Equal(e.Targets, []string{stage.LSLOut}) && e.ends() {
 		if e.Back == 0 {
@@ -57,18 +62,16 @@ func (f *findings) recovered(e *Event) (all, first int64) {
 		}
 		return e.Back - e.To, e.Back - e.To
 	}
+	if e.Kind == CameraCut || e.Kind == CameraHang {
+		back := f.tracked(netCamera, e.To)
+		return back, back
+	}
 	first = -1
-	for camera, frames := range f.cameras {
-		// The network camera is opened by a decoder that looks at the stream for a while; its own recovery is what camera-cut tells.
-		if (camera == netCamera) != (e.Kind == CameraCut || e.Kind == CameraHang) {
+	for camera := range f.cameras {
+		if camera == netCamera {
 			continue
 		}
-		back := int64(-1)
-		for _, x := range frames {
-			if x.tracked && x.captured > e.To && (back < 0 || x.stamps.Tracks-e.To < back) {
-				back = x.stamps.Tracks - e.To
-			}
-		}
+		back := f.tracked(camera, e.To)
 		if back < 0 {
 			return -1, first
 		}
@@ -78,6 +81,17 @@ func (f *findings) recovered(e *Event) (all, first int64) {
 		}
 	}
 	return all, first
+}
+
+// tracked is how long after a moment a camera had a frame tracked that was captured after it; -1 if never.
+func (f *findings) tracked(camera string, after int64) int64 {
+	back := int64(-1)
+	for _, x := range f.cameras[camera] {
+		if x.tracked && x.captured > after && (back < 0 || x.stamps.Tracks-after < back) {
+			back = x.stamps.Tracks - after
+		}
+	}
+	return back
 }
 
 // upstream are the stages whose work does not depend on one: they go on when it dies. lsl-out is behind all of them.

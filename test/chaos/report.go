@@ -169,8 +169,8 @@ func (r *Report) steps(b *strings.Builder) {
 }
 
 func (r *Report) recovery(b *strings.Builder) {
-	b.WriteString("## Back in the flow\n\nMilliseconds from when the cause was gone (a killed process: from the kill) until every camera had a frame tracked that was captured\n" +
-		"later; for `lsl-out`, until its statistics show frames; for the network camera's own troubles, that camera. *Alone*: nothing else was wrong shortly before and after.\n\n" +
+	b.WriteString("## Back in the flow\n\nMilliseconds from when the cause was gone (a killed process: from the kill) until every camera that plays a clip had a frame tracked\n" +
+		"that was captured later; for `lsl-out`, until its statistics show frames; for the network camera's own troubles, that camera. *Alone*: nothing else was wrong shortly before and after.\n\n" +
 		"| after | alone: n | p50 | p99 | max | all: n | p50 | p99 | max |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, key := range slices.Sorted(maps.Keys(r.Measured.Recovery)) {
 		a, all := r.Measured.Recovery[key].values(true), r.Measured.Recovery[key].values(false)
