@@ -63,7 +63,8 @@ func (r *rig) startStage(name string) (runner, error) {
 	}
 	return supervise.Start(supervise.Command{
 		Name: name, Path: self, Stderr: r.screen, Note: r.note, Env: append(source.QuietEnviron(), supervisedEnv+"=1"),
-		Args:     append([]string{"facetrack", "stage", name, "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel}, accessArgs(r.access)...),
+		// A process that is started again while the server is away waits for it: one that ended would be started later and later.
+		Args:     append([]string{"facetrack", "stage", name, "--wait", "--nats", r.url, "--rig", r.cfg.Rig, "--log-level", r.cmd.LogLevel}, accessArgs(r.access)...),
 		Restarts: telemetry.RestartsVariable,
 	}, r.log), nil
 }

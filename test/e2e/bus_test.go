@@ -111,3 +111,41 @@ func TestServerWithoutJetStream(t *testing.T) {
 		t.Error("claims to be up")
 	}
 }
+
+// A process that is killed while the server is away for long is back as soon as the server is: it waits, and does not end again and again
+// with longer and longer pauses.
+func TestKilledWhileTheServerIsAway(t *testing.T) {
+	r := prepare(t)
+	port, store := freePort(t), r.path("store")
+	s := startServer(t, port, store)
+	defer func() { s.Shutdown() }()
+	url := s.ClientURL()
+	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--nats", url)
+	r.url = url
+	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	tracker := r.status()["tracker"].PID
+	s.Shutdown()
+	s.WaitForShutdown()
+	r.signal(tracker, syscall.SIGKILL)
+	away := time.NewTimer(6500 * time.Millisecond) // with pauses that double, the next start would be seconds later
+	r.eventually("the server was away for long", func() bool {
+		select {
+		case <-away.C:
+			return true
+		default:
+			return false
+		}
+	})
+	s = startServer(t, port, store)
+	back := time.Now()
+	r.eventually("the tracker tracks", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 0 })
+	if after := time.Since(back); after > backInFlow {
+		t.Errorf("back in the flow %v after the server, want %v at most", after.Round(time.Millisecond), backInFlow)
+	} else {
+		t.Logf("back in the flow %v after the server", after.Round(time.Millisecond))
+	}
+	r.interrupt()
+	if n := r.mustEnd().Restarts["tracker"]; n != 1 {
+		t.Errorf("the tracker was started again %d times, want 1", n)
+	}
+}
