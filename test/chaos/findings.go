@@ -92,7 +92,9 @@ func (e *Event) hits(name string) bool {
 }
 
 // ends tells whether processes ended.
-func (e *Event) ends() bool { return e.Kind == Kill || e.Kind == Twice || e.Kind == Term }
+func (e *Event) ends() bool {
+	return e.Kind == Kill || e.Kind == KillAway || e.Kind == Twice || e.Kind == Term
+}
 
 // ended tells whether that process did.
 func (e *Event) ended(pid int) bool {
@@ -109,7 +111,7 @@ func (e *Event) ended(pid int) bool {
 
 // bus tells whether the connections were disturbed.
 func (e *Event) bus() bool {
-	return slices.Contains([]Kind{BusKill, BusStop, BusCut, BusReset, BusStall, DiskFull}, e.Kind)
+	return slices.Contains([]Kind{KillAway, BusKill, BusStop, BusCut, BusReset, BusStall, DiskFull}, e.Kind)
 }
 
 // loses tells whether frames of a camera may vanish without a notice: their process died or stood still, or the message was not carried.

@@ -76,6 +76,15 @@ func (in *injector) do(ctx context.Context, e *Event) error {
 		return in.kill(ctx, e, syscall.SIGKILL)
 	case Term:
 		return in.kill(ctx, e, syscall.SIGTERM)
+	case KillAway:
+		defer func() { e.To = now() }()
+		return during(ctx, e.For, func() (mend func()) {
+			mend = in.proxy.cut()
+			if err := in.kill(ctx, e, syscall.SIGKILL); err != nil {
+				e.Failed = err.Error()
+			}
+			return mend
+		})
 	case Twice:
 		return in.killTwice(ctx, e)
 	case Stop:
@@ -174,16 +183,17 @@ func (in *injector) kill(ctx context.Context, e *Event, with syscall.Signal) err
 		e.From = e.To
 	}
 	if pid := e.PIDs[stage.LSLOut]; pid != 0 && (e.Kind != Twice || len(e.Before) > 0) {
-		in.asking.Go(func() { in.awaitLSL(ctx, e, pid) })
+		since := e.To
+		in.asking.Go(func() { in.awaitLSL(ctx, e, pid, since) })
 	}
 	return errors.Join(errs...)
 }
 
 // awaitLSL asks for lsl-out's statistics until another process than the killed one has passed frames on.
-func (in *injector) awaitLSL(ctx context.Context, e *Event, killed int) {
-	const every, most = 50 * time.Millisecond, 20 * time.Second
+func (in *injector) awaitLSL(ctx context.Context, e *Event, killed int, since int64) {
+	const every, most = 50 * time.Millisecond, 30 * time.Second
 	subject := telemetry.StatusSubject(in.rig.name, stage.LSLOut)
-	for ctx.Err() == nil && now()-e.To < int64(most) {
+	for ctx.Err() == nil && now()-since < int64(most) {
 		var s telemetry.Stats
 		if in.obs.ask(subject, every, &s) == nil && s.PID != killed {
 			for _, c := range s.Cameras {

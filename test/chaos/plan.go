@@ -16,6 +16,7 @@ const (
 	Kill        Kind = "kill"         // SIGKILL of stages
 	Term        Kind = "term"         // SIGTERM of a stage, which ends in order and is started again
 	Twice       Kind = "kill-twice"   // SIGKILL of a stage, and again when it has been started again
+	KillAway    Kind = "kill-away"    // SIGKILL of a stage, and the server is cut off at once, for long
 	Stop        Kind = "stop"         // SIGSTOP of a process for a while
 	BusKill     Kind = "bus-kill"     // SIGKILL of the NATS server, which is started again after a while
 	BusStop     Kind = "bus-stop"     // SIGSTOP of the NATS server for a while
@@ -51,6 +52,7 @@ var shares = []share{
 	{Kill, 30, 0, 0},
 	{Term, 6, 0, 0},
 	{Twice, 4, 300 * time.Millisecond, 1500 * time.Millisecond},
+	{KillAway, 3, 5 * time.Second, 9 * time.Second},
 	{Stop, 20, 200 * time.Millisecond, 5 * time.Second},
 	{BusKill, 5, 100 * time.Millisecond, 2 * time.Second},
 	{BusStop, 5, 200 * time.Millisecond, 5 * time.Second},
@@ -117,7 +119,7 @@ func draw(r *rand.Rand, kind Kind) Step {
 		if r.IntN(7) == 0 {
 			s.Targets = append(s.Targets, stage.Names[(first+1+r.IntN(len(stage.Names)-1))%len(stage.Names)])
 		}
-	case Term, Twice:
+	case Term, Twice, KillAway:
 		s.Targets = []string{stage.Names[r.IntN(len(stage.Names))]}
 	case Stop:
 		s.Targets = []string{append(slices.Clone(stage.Names), parentStage, witnessProcess)[r.IntN(len(stage.Names)+2)]}

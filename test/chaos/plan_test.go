@@ -41,7 +41,7 @@ func TestPlanHoldsEveryKind(t *testing.T) {
 			t.Errorf("no %s in %d steps", s.kind, len(steps))
 		}
 	}
-	if len(targets) != 23 { // five stages to kill, to kill twice and to end, and those, the parent and the witness to stop, and that to kill
+	if len(targets) != 28 { // five stages to kill, to kill twice, to kill without a server and to end, and those, the parent and the witness to stop, and that to kill
 		t.Errorf("targets %v", targets)
 	}
 }

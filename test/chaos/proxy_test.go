@@ -103,6 +103,11 @@ func TestProxyCutsAndStalls(t *testing.T) {
 	if err := errors.Join(a.trip(patience), b.trip(patience)); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the others are gone", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.open) == 2
+	})
 	p.reset(0)
 	if one, other := a.trip(patience), b.trip(patience); (one == nil) == (other == nil) {
 		t.Errorf("a reset ends one connection: %v, %v", one, other)

@@ -34,7 +34,7 @@ func (f *findings) judgeRecovery() {
 		switch {
 		case all < 0:
 			f.violate(3, e.To, "%s: not all cameras came back before the end", e.name())
-		case e.Kind == Kill && e.Alone && !starved && time.Duration(all) > backInFlow+f.deniedTo(e, all):
+		case (e.Kind == Kill || e.Kind == KillAway) && e.Alone && !starved && time.Duration(all) > backInFlow+f.deniedTo(e, all):
 			f.violate(3, e.To, "%s: back in the flow after %v", e.name(), time.Duration(all).Round(time.Millisecond))
 		}
 	}
@@ -121,7 +121,7 @@ func (f *findings) judgeOthers() {
 		slices.Sort(all)
 	}
 	for _, e := range f.events {
-		if !e.ends() && e.Kind != Stop || !e.Alone || e.Failed != "" || f.during(e.From, e.To, time.Second, func(e *Event) bool { return e.Kind == Starve }) {
+		if !e.ends() && e.Kind != Stop || e.bus() || !e.Alone || e.Failed != "" || f.during(e.From, e.To, time.Second, func(e *Event) bool { return e.Kind == Starve }) {
 			continue
 		}
 		others := upstream(e.Targets[0])

@@ -135,7 +135,7 @@ A program beside the rig listens to the NATS server past the proxy that it cuts,
 0. what is left behind: files in /dev/shm, processes, %d more open files, %d more goroutines, half as much memory again and %d MiB; an end out of order.
 
 Where the machine did not let the process in question run that was ready to (the kernel counts that for each thread), or not the program that judges, that time is added to what is allowed; while CPUs are
-taken away on purpose, times of 2 and 3 are not judged, but are in the figures. A stage that finds no server when it starts ends and is started again: that is no broken promise. After a full disk the NATS server is started again, as its operator has to: a stream that
+taken away on purpose, times of 2 and 3 are not judged, but are in the figures. A stage whose server goes away while it starts may end and be started again: that is no broken promise. After a full disk the NATS server is started again, as its operator has to: a stream that
 once could not be written takes nothing until then.
 
 `, tornPx, longestLook, captureLate, backInFlow, othersQuiet, slotsBack, lookBack, notices, linksBack, moreFiles, moreGoroutines, moreMemory>>10)
