@@ -95,7 +95,7 @@ e2e: build bin/nats
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags 'e2e cuda' -timeout 12m ./test/e2e/...
 	FACETRACK_BIN='$(CURDIR)/bin/facetrack' go test -count=1 -tags cuda -run '^TestSoak$$' ./test/gpu/...
 	go build -o bin/chaos ./test/chaos
-	bin/chaos --program bin/facetrack --for 16s --seed 7
+	bin/chaos --program bin/facetrack --for 16s --seed 211
 
 # The services under a systemd of their own; needs root and says SKIP where that cannot be.
 group: build
