@@ -2,39 +2,31 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"os/signal"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"golang.org/x/sys/unix"
 
-	"facetrack/internal/config"
-	"facetrack/ipc"
+	"facetrack/internal/auth"
 )
 
 // After a full disk the embedded server stores again, and who waits for changes hears of them, without anybody starting it again.
 func TestServerStoresAgainAfterAFullDisk(t *testing.T) {
-	cfg := config.Default()
-	cfg.DataDir, cfg.NATS.Listen = t.TempDir(), "127.0.0.1:-1"
-	said := &lines{}
-	s, err := startBus(t.Context(), cfg, slog.New(slog.NewTextHandler(said, nil)))
-	if err != nil {
-		t.Fatal(err)
+	for name, dir := range map[string]string{"without credentials": "", "with credentials": credentials(t)} {
+		t.Run(name, func(t *testing.T) { storesAgain(t, dir) })
 	}
-	defer func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	nc, err := ipc.Connect(s.ClientURL(), t.Name(), quiet, nats.Timeout(deadline))
+}
+
+func storesAgain(t *testing.T, credentials string) {
+	s, said := guarded(t, credentials, "127.0.0.1:-1")
+	nc, err := dial(s.url(), t.Name(), auth.Up, auth.Access{Credentials: credentials}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
-	bucket, err := openBucket(t.Context(), nc.Conn, "lab", "")
+	bucket, err := openBucket(t.Context(), nc.Conn, "lab", auth.Up)
 	if err != nil {
 		t.Fatal(err)
 	}
