@@ -77,8 +77,9 @@ func (f *findings) compare(what string, b, e Figures) {
 	}
 }
 
-// longLife is how many samples make a long life.
-const longLife = 240
+// longLife is how many samples make a long life: five minutes. In a shorter one a quarter tells what comes and goes, as the rings of a capture process
+// before the last.
+const longLife = 1200
 
 // judgeLives looks at each process that lived for long: the medians of the second and of the last quarter of its life.
 func (f *findings) judgeLives() {
