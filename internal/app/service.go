@@ -183,6 +183,7 @@ func lastBegun(ctx context.Context, settings *ipc.Settings) (*config.Config, err
 // CamerasCmd names the cameras of a configuration.
 type CamerasCmd struct {
 	Config string `type:"path" help:"Configuration file."`
+	Server bool   `help:"Print the address of the NATS server that is named, instead; nothing where none is and the rig needs one of its own."`
 }
 
 // Run is `facetrack cameras`.
@@ -190,6 +191,12 @@ func (c *CamerasCmd) Run() error {
 	cfg, err := readConfig(c.Config, newLogger(os.Stderr, "error"))
 	if err != nil {
 		return err
+	}
+	if c.Server {
+		if url := cmp.Or(os.Getenv("FACETRACK_NATS"), cfg.NATS.URL); url != "" {
+			fmt.Println(url)
+		}
+		return nil
 	}
 	for _, cam := range cfg.Cameras {
 		fmt.Println(cam.Name)

@@ -507,6 +507,30 @@ func TestCamerasOfAConfiguration(t *testing.T) {
 	}
 }
 
+func TestServerOfAConfiguration(t *testing.T) {
+	for text, want := range map[string]string{
+		"nats: {listen: 127.0.0.1:4333}\n":                 "",
+		"nats:\n  # url: nats://x:4222\n  url: \"\"\n":     "",
+		"nats: {url: \"nats://x:4222\"}\n":                 "nats://x:4222\n",
+		"nats:\n  url: 'tls://x:4222'\n":                   "tls://x:4222\n",
+		"nats:\n  url: x:4222\n":                           "x:4222\n",
+		"cameras: [{name: cam0, source: rtsp://x:4222}]\n": "",
+	} {
+		if code, stdout, _ := run(t, "cameras", "--server", "--config", write(t, "f.yaml", text)); code != 0 || stdout != want {
+			t.Errorf("%q: status %d, %q", text, code, stdout)
+		}
+	}
+	for _, name := range []string{"FACETRACK_NATS", "FACETRACK_NATS_URL"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "nats://env:4222")
+			code, stdout, _ := run(t, "cameras", "--server", "--config", write(t, "f.yaml", "nats: {url: \"nats://x:4222\"}\n"))
+			if code != 0 || stdout != "nats://env:4222\n" {
+				t.Errorf("status %d, %q", code, stdout)
+			}
+		})
+	}
+}
+
 // A configuration whose cameras no instance has is an error for good.
 func TestInstanceWithoutCamerasHasItsOwnStatus(t *testing.T) {
 	s := startNATS(t)
