@@ -4,8 +4,12 @@
 #
 #   scripts/deb.sh [DIR]    DIR has the built programs, and gets the package; bin without it
 set -euo pipefail
+bin=$(realpath -m -- "${1:-"$(dirname "$0")/../bin"}")
 cd "$(dirname "$0")/.."
-bin=$(realpath "${1:-bin}")
+[ -x "$bin/capture" ] || {
+	echo "deb: no programs in $bin: make build" >&2
+	exit 1
+}
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 
 work=$(mktemp -d)

@@ -4,14 +4,19 @@
 #   scripts/uninstall.sh [--prefix DIR] [--purge]
 #
 #   --prefix DIR   where it was installed: /usr/local, or /usr
-#   --purge        removes the configuration (/etc/facetrack), the data (/var/lib/facetrack) and the user facetrack as well
+#   --purge        removes the configuration (/etc/facetrack), the data (/var/lib/facetrack), drop-ins, credentials and the user facetrack as well
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 prefix=/usr/local how=remove
+wrong() {
+	echo "uninstall: $*" >&2
+	exit 2
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	--prefix)
+		case ${2:-} in '' | --*) wrong "$1 needs a value; see scripts/uninstall.sh --help" ;; esac
 		prefix=$2
 		shift
 		;;
@@ -20,15 +25,21 @@ while [ $# -gt 0 ]; do
 		sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' scripts/uninstall.sh
 		exit
 		;;
-	*)
-		echo "uninstall: $1: unknown; see scripts/uninstall.sh --help" >&2
-		exit 2
-		;;
+	*) wrong "$1: unknown; see scripts/uninstall.sh --help" ;;
 	esac
 	shift
 done
+case $prefix in
+/usr) other=/usr/local ;;
+/usr/local) other=/usr ;;
+*) wrong "--prefix $prefix: systemd looks for units in /usr and /usr/local alone" ;;
+esac
 if [ "$(id -u)" -ne 0 ]; then
 	echo "uninstall: removing services needs root: sudo scripts/uninstall.sh" >&2
+	exit 1
+fi
+if [ ! -e "$prefix/lib/facetrack/capture" ] && [ -e "$other/lib/facetrack/capture" ]; then
+	echo "uninstall: facetrack is in $other: scripts/uninstall.sh --prefix $other, or apt remove facetrack" >&2
 	exit 1
 fi
 if dpkg-query -S "$prefix/lib/facetrack/capture" >/dev/null 2>&1; then

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks every unit as it is installed: that systemd understands it, and that its exposure is at most 4.0.
+# Checks every unit as it is installed: that systemd understands it, and that its exposure is at most 4.0. And what the scripts say.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+test/systemd/scripts.sh
 command -v systemd-analyze >/dev/null || {
 	echo "SKIP units: no systemd-analyze here; install the package systemd"
 	exit 0
