@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Becomes the systemd of a machine of its own: this machine's files with a layer above them that is gone in the end. It runs in new
-# namespaces, as run.sh makes them: boot.sh ROOT REPOSITORY
+# namespaces, as machine.sh makes them: boot.sh ROOT REPOSITORY
 set -euo pipefail
 root=$1 repository=$2
 

@@ -38,11 +38,15 @@ echo "upgrade"
 inside dpkg -i /mnt/facetrack.deb >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 inside cmp -s /mnt/facetrack.yaml /etc/facetrack/facetrack.yaml || fail "an edited configuration was overwritten"
 flows "the upgrade"
+inside install -D -m 644 /dev/null /etc/systemd/system/facetrack-detect@.service.d/override.conf
+inside install -D -m 600 /dev/null /etc/credstore/facetrack.nats.creds
 
 echo "remove"
 inside dpkg -r facetrack >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 stopped
 inside test -e /etc/facetrack/facetrack.yaml || fail "the configuration went without being purged"
+inside test -e /etc/systemd/system/facetrack-detect@.service.d/override.conf || fail "a drop-in went without being purged"
 inside dpkg -P facetrack >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+if [ ! -d /etc/credstore ]; then inside rmdir /etc/credstore; fi # systemd's folder, made above; empty
 nothing_left
 echo "ok: nothing is left"
