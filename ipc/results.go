@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // ResultsSynchrony is the word for the synchrony of pairs among the kinds of results; it has no subject of a camera.
@@ -36,6 +37,9 @@ func ResultsSubjects(rig string, kinds []string) []string {
 	return subjects
 }
 
-// FromStream tells that a message is no news: a server sends it out of a stream, which it does to whatever subject the reader of the
-// stream names. Who may read old results must not be able to have them taken for new ones.
-func FromStream(m *nats.Msg) bool { return strings.HasPrefix(m.Reply, "$JS.ACK.") }
+// FromStream tells that a message is no news: a server sends it out of a stream, as a consumer's or as the answer to a request for one
+// message, which it does to whatever subject the reader of the stream names. Who may read old results, or write a key of a bucket, must
+// not be able to have that taken for new ones.
+func FromStream(m *nats.Msg) bool {
+	return strings.HasPrefix(m.Reply, "$JS.ACK.") || m.Header.Get(jetstream.StreamHeader) != "" || m.Header.Get("Status") != ""
+}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"facetrack/internal/app/supervise"
+	"facetrack/internal/config"
 	"facetrack/internal/fault"
 	"facetrack/internal/models"
 	"facetrack/internal/stage"
@@ -150,6 +152,30 @@ func TestStageTakesItsConfiguration(t *testing.T) {
 	}
 	if got, revision, err := (&StageFlags{}).configuration(t.Context(), settings, quiet); err != nil || revision != first || got.Detect.Every != 3 {
 		t.Errorf("the one before a stored configuration that cannot be: %+v, revision %d, %v", got, revision, err)
+	}
+}
+
+// A bucket that was filled with something else keeps nobody from running who has a file; a server that gives no answer is asked again by
+// the next process.
+func TestStageWithoutAStoredConfigurationThatIsValid(t *testing.T) {
+	nc := connect(t, startNATS(t))
+	settings, err := openSettings(t.Context(), nc.Conn, "lab", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Put(t.Context(), []byte(`{"type": "io.nats.jetstream.api.v1.stream_info_response"}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	with := StageFlags{Config: write(t, "g.yaml", "rig: own\n")}
+	if got, revision, err := with.configuration(t.Context(), settings, quiet); err != nil || got.Rig != "own" || revision != 0 {
+		t.Errorf("the file: %+v, revision %d, %v", got, revision, err)
+	}
+	if _, _, err := (&StageFlags{}).configuration(t.Context(), settings, quiet); !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("without a file: %v", err)
+	}
+	nc.Conn.Close()
+	if _, _, err := with.configuration(t.Context(), settings, quiet); !errors.Is(err, errUnread) || errors.Is(err, stage.ErrPermanent) {
+		t.Errorf("no answer: %v", err)
 	}
 }
 

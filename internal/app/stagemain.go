@@ -129,6 +129,9 @@ func (f *StageFlags) run(ctx context.Context, name string) error {
 	}
 	defer func() { _ = met.bus.Close() }()
 	cfg, revision, err := f.configuration(ctx, met.settings, log)
+	if errors.Is(err, errUnread) {
+		return err // by the next process
+	}
 	if err != nil {
 		return stage.Permanent(err)
 	}
@@ -161,7 +164,10 @@ func (f *StageFlags) configuration(ctx context.Context, settings *ipc.Settings, 
 	switch {
 	case err == nil && f.Config != "":
 		log.Info("the configuration that is stored for the rig counts, not the file", "revision", revision, "file", f.Config)
-	case f.Config != "" && (settings == nil || errors.Is(err, ipc.ErrNoKey)):
+	case f.Config != "" && errors.Is(err, errNothingStored):
+		cfg, err = readConfig(f.Config, log)
+	case f.Config != "" && errors.Is(err, config.ErrInvalid):
+		log.Error("nothing that is stored for the rig is a configuration: the file counts", "file", f.Config, "error", err)
 		cfg, err = readConfig(f.Config, log)
 	}
 	if err != nil {
@@ -231,14 +237,20 @@ func openStored[T any](ctx context.Context, nc *nats.Conn, rig string, role auth
 // errNothingStored says that a process has no configuration.
 var errNothingStored = errors.New("no configuration is stored for this rig: name a file with --config")
 
+// errUnread says that a server did not give what it may have: another try may be better.
+var errUnread = errors.New("the stored configuration cannot be read")
+
 // storedConfig is what counts of the configurations that are stored for the rig: the latest that is valid.
 func storedConfig(ctx context.Context, settings *ipc.Settings, log *slog.Logger) (config.Config, uint64, error) {
 	if settings == nil {
 		return config.Config{}, 0, errNothingStored
 	}
 	latest, err := settings.Latest(ctx)
-	if err != nil {
+	if errors.Is(err, ipc.ErrNoKey) {
 		return config.Config{}, 0, fmt.Errorf("%w: %w", errNothingStored, err)
+	}
+	if err != nil {
+		return config.Config{}, 0, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	doc, err := config.ParseDocument(revisionName(latest.Number), latest.Text)
 	if err == nil {
@@ -246,7 +258,7 @@ func storedConfig(ctx context.Context, settings *ipc.Settings, log *slog.Logger)
 	}
 	all, historyErr := settings.History(ctx)
 	if historyErr != nil {
-		return config.Config{}, 0, errors.Join(err, historyErr)
+		return config.Config{}, 0, fmt.Errorf("%w: %w", errUnread, historyErr)
 	}
 	for _, r := range slices.Backward(all) {
 		if doc, older := config.ParseDocument(revisionName(r.Number), r.Text); older == nil && len(r.Text) > 0 {

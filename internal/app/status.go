@@ -34,7 +34,7 @@ type StatusCmd struct {
 }
 
 // Run is `facetrack status`.
-func (c *StatusCmd) Run(context.Context) error {
+func (c *StatusCmd) Run(ctx context.Context) error {
 	if c.Wait < 0 {
 		return fmt.Errorf("--wait=%s: it must not be negative", c.Wait)
 	}
@@ -54,7 +54,7 @@ func (c *StatusCmd) Run(context.Context) error {
 		return fmt.Errorf("no process of rig %q answers on %s: start it with facetrack up, or name the rig with --rig", c.Rig, c.NATS)
 	}
 	inOrder(all)
-	others, err := askHosts(nc.Conn, all, c.Wait)
+	others, err := askHosts(nc.Conn, c.hosts(ctx, nc.Conn, all), c.Wait)
 	if err != nil {
 		return err
 	}

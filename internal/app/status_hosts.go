@@ -1,14 +1,17 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"facetrack/internal/auth"
 	"facetrack/internal/monitor"
 	"facetrack/internal/stage"
 	"facetrack/internal/telemetry"
@@ -18,21 +21,42 @@ import (
 // otherHost is a host as its hub sees it, and what its own processes say.
 type otherHost struct {
 	ipc.Host
-	stages []telemetry.Stats
+	unknown bool // no tracker says what it is like
+	stages  []telemetry.Stats
 }
 
-// askHosts asks the hosts that a hub has. Those that are not reached have no answer to wait for.
-func askHosts(nc *nats.Conn, own []telemetry.Stats, wait time.Duration) ([]otherHost, error) {
-	var hosts []otherHost
+// hosts are those that a hub has, as its tracker says; where none answers, those of the stored configuration.
+func (c *StatusCmd) hosts(ctx context.Context, nc *nats.Conn, own []telemetry.Stats) (hosts []otherHost) {
+	tracked := false
 	for _, s := range own {
+		tracked = tracked || s.Stage == stage.Tracker
 		for _, h := range s.Hosts {
 			hosts = append(hosts, otherHost{Host: h})
 		}
 	}
+	if tracked {
+		return hosts
+	}
+	settings, err := openSettings(ctx, nc, c.Rig, auth.Reader) // it makes none
+	if err != nil {
+		return nil
+	}
+	cfg, _, err := storedConfig(ctx, settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil
+	}
+	for _, rig := range cfg.HostNames() {
+		hosts = append(hosts, otherHost{Host: ipc.Host{Rig: rig}, unknown: true})
+	}
+	return hosts
+}
+
+// askHosts asks the hosts' processes. Those that are not reached have no answer to wait for.
+func askHosts(nc *nats.Conn, hosts []otherHost, wait time.Duration) ([]otherHost, error) {
 	errs := make([]error, len(hosts))
 	var all sync.WaitGroup
 	for i := range hosts {
-		if hosts[i].Up {
+		if hosts[i].Up || hosts[i].unknown {
 			all.Go(func() {
 				hosts[i].stages, errs[i] = monitor.Status(nc, hosts[i].Rig, stage.Names, wait)
 				inOrder(hosts[i].stages)
@@ -66,6 +90,13 @@ func listed(hosts []otherHost) (all []rigStats) {
 
 func printHosts(out io.Writer, hosts []otherHost) {
 	for _, h := range hosts {
+		if h.unknown {
+			_, _ = fmt.Fprintf(out, "\nhost %s: link and clock are not known: no tracker answers on this hub\n", h.Rig)
+			if len(h.stages) > 0 {
+				printStatus(out, h.stages)
+			}
+			continue
+		}
 		_, _ = fmt.Fprintf(out, "\nhost %s: %s\n", h.Rig, linkLine(h.Host))
 		_, _ = fmt.Fprintf(out, "host %s: %s\n", h.Rig, clockLine(h.Clock, h.Steps))
 		_, _ = fmt.Fprintf(out, "host %s: %d frames merged, %d too late, %d twice, %d while its clock was not known or it was away\n", h.Rig, h.Frames, h.Late, h.Old, h.Untimed)

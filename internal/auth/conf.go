@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"text/template"
+
+	"github.com/nats-io/jwt/v2"
 )
 
 // confText is a configuration of nats-server with the roles of this folder.
@@ -17,6 +19,9 @@ listen: "0.0.0.0:4222"
 max_payload: 1MB
 jetstream {
   store_dir: {{quote .Store}}
+{{- if .Domain}}
+  domain: {{quote .Domain}}
+{{- end}}
 }
 {{- if .Hosts}}
 leafnodes {
@@ -39,6 +44,7 @@ authorization {
 {{- range .Users}}
     { # {{.Who}}
       nkey: {{.Public}}
+      allowed_connection_types: [{{range $i, $s := .Ways}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
       permissions: {
         publish: [{{range $i, $s := .Publish}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
         subscribe: [{{range $i, $s := .Subscribe}}{{if $i}}, {{end}}{{quote $s}}{{end}}]
@@ -53,6 +59,7 @@ type confUser struct {
 	Permissions
 	Who    string
 	Public string
+	Ways   []string
 }
 
 // conf is the configuration of a NATS server that lets the roles in.
@@ -68,15 +75,19 @@ func (b *book) conf(dir string) ([]byte, error) {
 		for _, rig := range hosts {
 			p.hearHost(r, rig)
 		}
-		users = append(users, confUser{p, string(r), b.Keys[r].Public})
+		users = append(users, confUser{p, string(r), b.Keys[r].Public, asClient})
 	}
 	for _, rig := range hosts {
-		users = append(users, confUser{PermissionsOfHost(rig), "host of rig " + rig, b.Joining[rig].Public})
+		users = append(users, confUser{PermissionsOfHost(rig), "host of rig " + rig, b.Joining[rig].Public, []string{jwt.ConnectionTypeLeafnode}})
+	}
+	domain := "" // of a hub: that of its rig, by which other servers tell its streams from theirs
+	if len(hosts) > 0 && len(b.Rigs) == 1 {
+		domain = b.Rigs[0]
 	}
 	var out bytes.Buffer
 	err = confText.Execute(&out, map[string]any{
 		"Certificate": filepath.Join(dir, serverFile), "Key": filepath.Join(dir, serverKeyFile),
-		"Store": filepath.Join(dir, "jetstream"), "Users": users, "Hosts": hosts,
+		"Store": filepath.Join(dir, "jetstream"), "Users": users, "Hosts": hosts, "Domain": domain,
 	})
 	return out.Bytes(), err
 }

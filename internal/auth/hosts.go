@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"facetrack/internal/telemetry"
@@ -87,6 +89,9 @@ func AddHost(dir, rig string, now time.Time) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if slices.Contains(b.Rigs, rig) {
+		return "", fmt.Errorf("%w: rig %s is this server's own: name the rig of the other host", ErrCredentials, rig)
+	}
 	ca, err := readIn(dir, caFile)
 	if err != nil {
 		return "", err
@@ -124,12 +129,12 @@ func (g *Guard) ApplyHosts(o *server.Options, hosts []string) error {
 			return fmt.Errorf("%w: %w: %s: facetrack auth host %s --dir %s makes one", ErrCredentials, ErrNoHost, rig, rig, g.dir)
 		}
 		p := PermissionsOfHost(rig)
-		o.Nkeys = append(o.Nkeys, nkeyUser(key.Public, p))
+		o.Nkeys = append(o.Nkeys, nkeyUser(key.Public, p, jwt.ConnectionTypeLeafnode))
 	}
 	for _, r := range Roles {
 		for _, u := range o.Nkeys {
 			if u.Nkey == g.book.Keys[r].Public {
-				u.Permissions = nkeyUser(u.Nkey, PermissionsWith(r, g.rig, hosts)).Permissions
+				u.Permissions = nkeyUser(u.Nkey, PermissionsWith(r, g.rig, hosts), asClient...).Permissions
 			}
 		}
 	}
@@ -137,10 +142,20 @@ func (g *Guard) ApplyHosts(o *server.Options, hosts []string) error {
 	return nil
 }
 
-func nkeyUser(public string, p Permissions) *server.NkeyUser {
-	return &server.NkeyUser{Nkey: public, Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: p.Publish}, Subscribe: &server.SubjectPermission{Allow: p.Subscribe},
-	}}
+// asClient are the ways in which processes of a role connect; a server joins with a key of its own.
+var asClient = []string{jwt.ConnectionTypeStandard, jwt.ConnectionTypeInProcess}
+
+func nkeyUser(public string, p Permissions, ways ...string) *server.NkeyUser {
+	allowed := map[string]struct{}{}
+	for _, way := range ways {
+		allowed[way] = struct{}{}
+	}
+	return &server.NkeyUser{
+		Nkey: public, AllowedConnectionTypes: allowed,
+		Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: p.Publish}, Subscribe: &server.SubjectPermission{Allow: p.Subscribe},
+		},
+	}
 }
 
 // HostOf finds the rig of another host with a public key; "" when none has it.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"facetrack/ipc"
 )
@@ -61,11 +62,12 @@ func TestHostFolderErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, do := range map[string]func() error{
-		`rig "a.b": not a name`:       func() error { _, err := AddHost(dir, "a.b", today); return err },
-		"facetrack auth init --dir":   func() error { _, err := AddHost(none, "left", today); return err },
-		"has no key of a host":        func() error { _, err := OpenJoin(none); return err },
-		"has mode 0644":               func() error { _, err := OpenJoin(open); return err },
-		"has no ca.pem: take it from": func() error { _, err := OpenJoin(alone); return err },
+		`rig "a.b": not a name`:        func() error { _, err := AddHost(dir, "a.b", today); return err },
+		"rig lab is this server's own": func() error { _, err := AddHost(dir, "lab", today); return err },
+		"facetrack auth init --dir":    func() error { _, err := AddHost(none, "left", today); return err },
+		"has no key of a host":         func() error { _, err := OpenJoin(none); return err },
+		"has mode 0644":                func() error { _, err := OpenJoin(open); return err },
+		"has no ca.pem: take it from":  func() error { _, err := OpenJoin(alone); return err },
 	} {
 		if err := do(); !errors.Is(err, ErrCredentials) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -120,15 +122,22 @@ func TestConfigurationFileHasTheHosts(t *testing.T) {
 	if err := g.ApplyHosts(&embedded, []string{"left", "right"}); err != nil {
 		t.Fatal(err)
 	}
-	byKey := func(users []*server.NkeyUser) map[string]server.Permissions {
-		all := map[string]server.Permissions{}
+	type user struct {
+		server.Permissions
+		ways map[string]struct{}
+	}
+	byKey := func(users []*server.NkeyUser) map[string]user {
+		all := map[string]user{}
 		for _, u := range users {
-			all[u.Nkey] = *u.Permissions
+			all[u.Nkey] = user{*u.Permissions, u.AllowedConnectionTypes}
 		}
 		return all
 	}
 	if got, want := byKey(o.Nkeys), byKey(embedded.Nkeys); !reflect.DeepEqual(got, want) || len(want) != len(Roles)+2 {
 		t.Errorf("the file says %+v, the server %+v", got, want)
+	}
+	if o.JetStreamDomain != "lab" {
+		t.Errorf("the hub's domain is %q", o.JetStreamDomain)
 	}
 	if o.LeafNode.Port != 7422 || o.LeafNode.TLSConfig == nil || !o.LeafNode.IsolateLeafnodeInterest {
 		t.Errorf("leaf nodes: port %d, isolated %v", o.LeafNode.Port, o.LeafNode.IsolateLeafnodeInterest)
@@ -164,5 +173,34 @@ func TestWhatRolesHearOfOtherHosts(t *testing.T) {
 		if len(p.Publish) < len(own.Publish) || len(p.Subscribe) < len(own.Subscribe) {
 			t.Errorf("%s has less than without hosts", role)
 		}
+	}
+}
+
+// The key of a host is for its server alone: nobody connects with it as a client.
+func TestHostsKeyIsForServers(t *testing.T) {
+	dir := mustInit(t, time.Now())
+	folder := mustAddHost(t, dir, "left")
+	g, err := OpenGuard(dir, "lab", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, dir, func(o *server.Options) {
+		if err := g.ApplyHosts(o, []string{"left"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	key, err := nats.NkeyOptionFromSeed(filepath.Join(folder, seedFile(Joining)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(s.ClientURL(), key, nats.RootCAs(filepath.Join(folder, caFile)))
+	if err == nil {
+		nc.Close()
+	}
+	if !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("as a client: %v", err)
+	}
+	if as(t, s, dir, Reader).Flush() != nil {
+		t.Error("a role does not get in")
 	}
 }

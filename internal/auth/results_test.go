@@ -166,3 +166,52 @@ func TestStoredResultsAreNotSaidAgain(t *testing.T) {
 		t.Errorf("the stage heard %q and %q", a, b)
 	}
 }
+
+// Nor for what a role has written into a bucket itself and has the server send, as the answer to a request for it, to a subject on which it may say nothing.
+func TestAnswersOfTheServerAreNoNews(t *testing.T) {
+	dir := mustInit(t, time.Now())
+	s := serve(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	js, err := jetstream.New(as(t, s, dir, Up).Conn.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ipc.OpenBucket(ctx, js, "lab"); err != nil {
+		t.Fatal(err)
+	}
+	listener := as(t, s, dir, LSLOut)
+	env := stage.Env{Config: config.Default(), Bus: listener.Conn.Conn}
+	heard := make(chan string, 8)
+	if _, err := env.Subscribe(ipc.KindTracks, func(data []byte) { heard <- string(data) }); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := listener.SubscribeSync(ipc.AllCameras("lab", ipc.KindTracks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	key, subject := "$KV."+ipc.BucketName("lab")+".ring.cam0", ipc.Subject("lab", "cam0", ipc.KindTracks)
+	capture := as(t, s, dir, Capture)
+	if _, err := capture.Request(key, []byte("forged"), patience); err != nil {
+		t.Fatal(err)
+	}
+	if err := capture.PublishRequest("$JS.API.DIRECT.GET.KV_"+ipc.BucketName("lab")+"."+key, subject, nil); err != nil {
+		t.Fatal(err)
+	}
+	m, err := plain.NextMsg(patience)
+	if err != nil {
+		t.Fatalf("this server keeps roles from it: %v", err)
+	}
+	if string(m.Data) != "forged" || !ipc.FromStream(m) {
+		t.Errorf("%q with headers %v is taken for news", m.Data, m.Header)
+	}
+	if err := as(t, s, dir, Tracker).Publish(subject, []byte("true")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != "true" {
+		t.Errorf("the stage heard %q", got)
+	}
+}

@@ -62,7 +62,7 @@ func (g *Guard) Soon(now time.Time) (left time.Duration, soon bool) {
 // Apply adds roles and TLS to the options of a server.
 func (g *Guard) Apply(o *server.Options) {
 	for _, r := range Roles {
-		o.Nkeys = append(o.Nkeys, nkeyUser(g.book.Keys[r].Public, PermissionsOf(r, g.rig)))
+		o.Nkeys = append(o.Nkeys, nkeyUser(g.book.Keys[r].Public, PermissionsOf(r, g.rig), asClient...))
 	}
 	o.TLS, o.TLSTimeout = true, 5
 	o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{g.pair}, MinVersion: tls.VersionTLS13}

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	absentNS  = 1_000_000_000  // who was not seen for so long is not there
-	forgetNS  = 60_000_000_000 // … and without name, forgotten
-	maxPeople = 1024           // known at once
+	absentNS      = 1_000_000_000     // who was not seen for so long is not there
+	forgetNS      = 60_000_000_000    // … and without name, forgotten
+	forgetNamedNS = 3_600_000_000_000 // … or with one: other hosts give as many as they like
+	maxPeople     = 1024              // known at once
 )
 
 // people are those that were seen, here or on other hosts.
@@ -59,7 +60,7 @@ func (p *people) now(at int64) []ipc.PersonSeen {
 	for _, name := range slices.Sorted(maps.Keys(p.all)) {
 		who := p.all[name]
 		latest := who.latest()
-		if !who.named && at-latest.CaptureNS > forgetNS {
+		if away := at - latest.CaptureNS; away > forgetNamedNS || !who.named && away > forgetNS {
 			delete(p.all, name)
 			continue
 		}

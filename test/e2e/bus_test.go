@@ -65,6 +65,7 @@ func TestServerStopsAndStarts(t *testing.T) {
 // The NATS server stops for good: the run ends with one clear line, every captured frame is in the books, and what
 // was recorded stays.
 func TestServerStopsForGood(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	port := freePort(t)
 	s := startServer(t, port, r.path("store"))
@@ -93,6 +94,7 @@ func TestServerStopsForGood(t *testing.T) {
 
 // A server without JetStream cannot hold the configuration: one clear line.
 func TestServerWithoutJetStream(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true})
 	if err != nil {

@@ -218,6 +218,7 @@ func TestConfigurationChangesLive(t *testing.T) {
 
 // What cannot be is refused in one line that says why, and nothing changes.
 func TestConfigurationThatIsRefused(t *testing.T) {
+	t.Parallel()
 	l := newLive(t)
 	for _, c := range []struct {
 		args, want []string
@@ -273,6 +274,7 @@ func TestConfigurationThatIsRefused(t *testing.T) {
 
 // Of two who change the same revision, one is told.
 func TestTwoWritersOfTheConfiguration(t *testing.T) {
+	t.Parallel()
 	l := newLive(t)
 	editor := l.write("editor.sh", fmt.Sprintf("#!/bin/sh\nsed -i 's/every: 5/every: 7/' \"$1\"\n%q config set detect.every=3 --nats %q --rig %q\n", program, l.url, l.name))
 	cmd := exec.Command(program, "config", "edit", "--nats", l.url, "--rig", l.name) //nolint:gosec // the program under test

@@ -244,6 +244,7 @@ func lastStored(t *testing.T, nc *nats.Conn, rig string) uint64 {
 // Two hosts, each with a network, a clock and keys of its own: the hub merges who is where, the link between them is cut and mended, each side goes on, and of
 // what was kept nothing is lost.
 func TestTwoHosts(t *testing.T) {
+	t.Parallel()
 	if !inOwnNetwork(t) {
 		return
 	}

@@ -76,6 +76,7 @@ func checkRecording(t *testing.T, r *rig, tracked uint64) {
 
 // An offline run loses no more than what was under way when a stage is killed.
 func TestKillDuringOfflineRun(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,frames=3000", "--pace", "max")
 	for _, name := range []string{stage.Landmarks, stage.Capture} {
@@ -101,25 +102,32 @@ func TestKillDuringOfflineRun(t *testing.T) {
 
 // kill -9 of `facetrack up` itself: its children end by themselves and clean up.
 func TestKillTheParent(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
+	r.killParent()
+	r.noLeftovers()
+}
+
+// killParent ends facetrack up by kill -9 and waits until its children have ended, too.
+func (r *rig) killParent() {
+	r.t.Helper()
 	children := r.status()
 	if len(children) != len(stage.Names) {
-		t.Fatalf("%d stages answer", len(children))
+		r.t.Fatalf("%d stages answer", len(children))
 	}
 	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	<-r.exited
 	for name, s := range children {
 		for end := time.Now().Add(deadline); syscall.Kill(s.PID, 0) == nil; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s outlives its parent", name)
+				r.t.Fatalf("%s outlives its parent", name)
 			}
 		}
 	}
-	r.noLeftovers()
 }
 
 // SIGTERM of a stage is no order to do without it: it is started again, also capture.
@@ -150,6 +158,7 @@ func TestTerminatedStageIsBack(t *testing.T) {
 
 // A terminal that is closed ends the run in order.
 func TestHangUp(t *testing.T) {
+	t.Parallel()
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("SKIPPED: the tests run under nohup, which children inherit")
 	}
@@ -164,6 +173,7 @@ func TestHangUp(t *testing.T) {
 
 // A second rig of the same name on the same server is refused and does the first no harm.
 func TestSameRigTwice(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })

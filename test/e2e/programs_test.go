@@ -17,6 +17,7 @@ import (
 // The five programs, started one by one as a service manager does, against a server that already runs. One of them
 // sees another /dev/shm, as on another machine: its pixels come over NATS, and it says why.
 func TestProgramsOneByOne(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	s := startServer(t, freePort(t), r.path("store"))
 	defer s.Shutdown()
@@ -69,9 +70,10 @@ func TestProgramsOneByOne(t *testing.T) {
 
 // Programs take what is stored for their rig, not their file, and follow its changes.
 func TestProgramsTakeWhatIsStored(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	s := startServer(t, freePort(t), r.path("store"))
-	defer s.Shutdown()
+	t.Cleanup(s.Shutdown)                // after the programs: what they cannot store they leave behind
 	r.url, r.exited = s.ClientURL(), nil // no facetrack up here
 	camera := "cameras: [{name: cam0, source: \"synthetic:faces=1,fps=30\"}]\nrig: " + r.name + "\n"
 	stored := r.write("stored.yaml", read(t, r.config(camera+"tracker: {keep_raw: true}\n")))

@@ -57,6 +57,7 @@ func TestKillEachProcessWithPermissions(t *testing.T) {
 
 // The same for every way that pixels take, and a recording of streams.
 func TestPermissionsSuffice(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, transport string
 		gpu             bool
@@ -89,6 +90,7 @@ func TestPermissionsSuffice(t *testing.T) {
 
 // A rig that runs is recorded by somebody else, who may read and nothing more.
 func TestReaderRecords(t *testing.T) {
+	t.Parallel()
 	r := prepare(t).withCredentials()
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 5 })
@@ -141,6 +143,7 @@ func mustBeRefused(t *testing.T, refused chan error, subject string) {
 // On a rig that runs: who has no key, or a wrong one, reads no landmark; capture reads no tracks, lsl-out publishes nothing, a reader
 // is not told where a ring is. One who may read hears the landmarks, so that there is something to hear.
 func TestStrangersAndRolesOnTheBus(t *testing.T) {
+	t.Parallel()
 	r := prepare(t).withCredentials()
 	r.up("--config", r.config(""), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 10 })
@@ -231,6 +234,7 @@ next:
 
 // An address that others reach is not opened without credentials.
 func TestOpenAddressWithoutCredentials(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	if code := r.up("--config", r.config(""), "--source", "synthetic:", "--listen", "0.0.0.0:-1").wait(); code != 1 {
 		t.Errorf("status %d", code)

@@ -109,6 +109,7 @@ func sameTracks(t *testing.T, got, want string) {
 
 // Two sessions of one rig, the first of two cameras: they are listed apart, and a replay of each finds what was found.
 func TestReplayFindsTheSame(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	file := r.config(stored)
 	two := r.up("--config", file, "--source", "synthetic:faces=2,frames=90", "--source", "synthetic:faces=1,frames=70,fps=25", "--pace", "max",
@@ -155,6 +156,7 @@ func TestReplayFindsTheSame(t *testing.T) {
 
 // With credentials a reader lists and replays, while the rig runs; the session that runs ends where it was when the replay began.
 func TestReaderReplays(t *testing.T) {
+	t.Parallel()
 	r := prepare(t).withCredentials()
 	r.up("--config", r.config(stored), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 30 })
@@ -183,13 +185,11 @@ func TestReaderReplays(t *testing.T) {
 
 // Killed with SIGKILL: the session has no end, and is listed and replayed all the same.
 func TestSessionOfAKilledRig(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config(stored), "--source", "synthetic:faces=1,fps=30", "--record", r.path("a.jsonl"))
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 30 })
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-r.exited
+	r.killParent()
 	all := r.sessions(r.here()...)
 	if len(all) != 1 || all[0].Orderly || all[0].Frames < 30 || all[0].Cameras["cam0"].Frames != all[0].Frames {
 		t.Fatalf("%+v", all)
@@ -204,6 +204,7 @@ func TestSessionOfAKilledRig(t *testing.T) {
 
 // Limits have taken the beginning: the replay says from which frame on there are some.
 func TestReplayOfWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config("store: {enabled: true, max_gb: 0.002, kinds: [landmarks, end]}\n"), "--source", "synthetic:faces=2,frames=300", "--pace", "max").mustEnd()
 	out := r.mustTool(append([]string{"replay", "--speed", "max", "--summary", r.path("p.json")}, r.here()...)...)
@@ -225,6 +226,7 @@ func TestReplayOfWhatIsLeft(t *testing.T) {
 
 // Everything that can be wrong about a replay is told in one line, and nothing is left behind.
 func TestErrorsOfAReplay(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	file := r.config("store: {enabled: true, max_gb: 0.05, kinds: [tracks]}\n")
 	r.up("--config", file, "--source", "synthetic:faces=1,frames=20", "--pace", "max").mustEnd()
@@ -259,6 +261,7 @@ func TestErrorsOfAReplay(t *testing.T) {
 
 // The name under which a replay plays must be free.
 func TestReplayUnderANameInUse(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config(stored), "--source", "synthetic:faces=1,fps=30")
 	r.eventually("frames flow", func() bool { return r.status()["tracker"].Cameras["cam0"].Frames > 5 })
@@ -275,6 +278,7 @@ func TestReplayUnderANameInUse(t *testing.T) {
 
 // A server without JetStream, or without room, is one line, and no reason not to run.
 func TestStoreThatIsRefused(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	r.up("--config", r.config("store: {enabled: true, max_gb: 90000}\n"), "--source", "synthetic:faces=1,frames=20", "--pace", "max")
 	if s := r.mustEnd(); s.Cameras["cam0"].Tracked != 20 {

@@ -150,6 +150,7 @@ const nobody = 65534
 // Another user of the machine, who knows addresses, names and process ids but no key: nothing of the bus, no ring, no key, no memory.
 // The same process as the rig's own user opens the files, and on a rig without credentials it hears all, so it does look.
 func TestStrangerOnTheSameMachine(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: needs root, to run a process as another user")
 	}

@@ -67,6 +67,7 @@ func (r *rig) hand(dir string, uid int, names ...string) string {
 // Each stage as a user of its own, with its own key and no other, on a server that runs by the written configuration. Those that write
 // and read pixels share a group for the rings; who is not in it opens none, not even with a key of the rig.
 func TestStagesAsUsersOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: needs root, to run processes as other users")
 	}

@@ -13,6 +13,7 @@ import (
 
 // Each mistake gives one clear line and a status that is not 0.
 func TestWrongInput(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +133,7 @@ func landmarksOf(r *rig) string {
 
 // The disk runs full while recording: the run goes on, what was recorded stays, whole lines only, status not 0.
 func TestDiskFullWhileRecording(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	const limit = 8 << 20 // just holds the ring
 	config := r.config("tracker: {keep_raw: true}\n")
@@ -160,6 +162,7 @@ func TestDiskFullWhileRecording(t *testing.T) {
 
 // A /dev/shm that cannot be written gives one clear line.
 func TestReadOnlySharedMemory(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	config := r.config("")
 	r.upIn(`exec unshare --user --map-root-user --mount sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh "$@"`,

@@ -340,6 +340,7 @@ func compareWithLibxdf(t *testing.T, path string, recorded map[string]*xdftest.S
 
 // The disk runs full while recording: the run goes on, what was recorded can be read, and it is told once.
 func TestDiskFullWhileRecordingXDF(t *testing.T) {
+	t.Parallel()
 	r := prepare(t)
 	const limit = 8 << 20 // just holds the ring
 	text, err := os.ReadFile(r.config(""))
