@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,6 +66,7 @@ func Connect(url, name string, logger *slog.Logger, opts ...nats.Option) (*Conn,
 func (c *Conn) options(name string, log *slog.Logger) []nats.Option {
 	return []nats.Option{
 		nats.Name(name),
+		nats.SetCustomDialer(&dialer{Dialer: net.Dialer{Timeout: nats.DefaultTimeout}}),
 		nats.RetryOnFailedConnect(false),
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(),
@@ -81,6 +83,29 @@ func (c *Conn) options(name string, log *slog.Logger) []nats.Option {
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Warn("reconnected") }),
 	}
+}
+
+// dialer closes what it dialled before when it dials again. A client has one connection at a time, and leaves those that were accepted but
+// never greeted, as by a proxy whose server is away, to the garbage collector.
+type dialer struct {
+	net.Dialer
+	mu   sync.Mutex
+	last net.Conn
+}
+
+// Dial implements [nats.CustomDialer].
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.last != nil {
+		_ = d.last.Close() // mostly closed already
+		d.last = nil
+	}
+	conn, err := d.Dialer.Dial(network, address)
+	if err == nil {
+		d.last = conn
+	}
+	return conn, err
 }
 
 func (c *Conn) report(log *slog.Logger, sub *nats.Subscription, err error) {
