@@ -164,10 +164,10 @@ func (f *StageFlags) configuration(ctx context.Context, settings *ipc.Settings, 
 	switch {
 	case err == nil && f.Config != "":
 		log.Info("the configuration that is stored for the rig counts, not the file", "revision", revision, "file", f.Config)
-	case f.Config != "" && errors.Is(err, errNothingStored):
-		cfg, err = readConfig(f.Config, log)
-	case f.Config != "" && errors.Is(err, config.ErrInvalid):
-		log.Error("nothing that is stored for the rig is a configuration: the file counts", "file", f.Config, "error", err)
+	case f.Config != "" && !errors.Is(err, errUnread):
+		if !errors.Is(err, errNothingStored) {
+			log.Error("nothing that is stored for the rig is a configuration: the file counts", "file", f.Config, "error", err)
+		}
 		cfg, err = readConfig(f.Config, log)
 	}
 	if err != nil {

@@ -134,7 +134,7 @@ func (g *Guard) ApplyHosts(o *server.Options, hosts []string) error {
 	for _, r := range Roles {
 		for _, u := range o.Nkeys {
 			if u.Nkey == g.book.Keys[r].Public {
-				u.Permissions = nkeyUser(u.Nkey, PermissionsWith(r, g.rig, hosts), asClient...).Permissions
+				u.Permissions = PermissionsWith(r, g.rig, hosts).ofServer()
 			}
 		}
 	}
@@ -150,11 +150,12 @@ func nkeyUser(public string, p Permissions, ways ...string) *server.NkeyUser {
 	for _, way := range ways {
 		allowed[way] = struct{}{}
 	}
-	return &server.NkeyUser{
-		Nkey: public, AllowedConnectionTypes: allowed,
-		Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: p.Publish}, Subscribe: &server.SubjectPermission{Allow: p.Subscribe},
-		},
+	return &server.NkeyUser{Nkey: public, AllowedConnectionTypes: allowed, Permissions: p.ofServer()}
+}
+
+func (p Permissions) ofServer() *server.Permissions {
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: p.Publish}, Subscribe: &server.SubjectPermission{Allow: p.Subscribe},
 	}
 }
 

@@ -122,17 +122,6 @@ func TestConfigurationFileHasTheHosts(t *testing.T) {
 	if err := g.ApplyHosts(&embedded, []string{"left", "right"}); err != nil {
 		t.Fatal(err)
 	}
-	type user struct {
-		server.Permissions
-		ways map[string]struct{}
-	}
-	byKey := func(users []*server.NkeyUser) map[string]user {
-		all := map[string]user{}
-		for _, u := range users {
-			all[u.Nkey] = user{*u.Permissions, u.AllowedConnectionTypes}
-		}
-		return all
-	}
 	if got, want := byKey(o.Nkeys), byKey(embedded.Nkeys); !reflect.DeepEqual(got, want) || len(want) != len(Roles)+2 {
 		t.Errorf("the file says %+v, the server %+v", got, want)
 	}

@@ -297,6 +297,20 @@ func TestStatusIsAnswered(t *testing.T) {
 	}
 }
 
+// known is what a server knows of a user.
+type known struct {
+	server.Permissions
+	ways map[string]struct{}
+}
+
+func byKey(users []*server.NkeyUser) map[string]known {
+	all := map[string]known{}
+	for _, u := range users {
+		all[u.Nkey] = known{*u.Permissions, u.AllowedConnectionTypes}
+	}
+	return all
+}
+
 // The file for a server of one's own says the same as the embedded server's options, and that server lets the roles in.
 func TestConfigurationFileSaysTheSame(t *testing.T) {
 	dir := mustInit(t, time.Now())
@@ -310,13 +324,6 @@ func TestConfigurationFileSaysTheSame(t *testing.T) {
 	}
 	var embedded server.Options
 	g.Apply(&embedded)
-	byKey := func(users []*server.NkeyUser) map[string]server.Permissions {
-		all := map[string]server.Permissions{}
-		for _, u := range users {
-			all[u.Nkey] = *u.Permissions
-		}
-		return all
-	}
 	if got, want := byKey(o.Nkeys), byKey(embedded.Nkeys); !reflect.DeepEqual(got, want) || len(want) != len(Roles) {
 		t.Errorf("the file says %+v, the server %+v", got, want)
 	}
